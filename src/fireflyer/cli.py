@@ -1,0 +1,132 @@
+"""The command line: `fireflyer VERB SITE`. A thin caller of load, design, render, prove."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from fireflyer import __version__
+from fireflyer.errors import IntentError, OperatingError
+
+OK, FINDINGS, REFUSED = 0, 1, 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb and return its exit status: 0, 1 on findings, 2 on bad input."""
+    options = _parser().parse_args(arguments)
+    try:
+        result = options.run(options)
+    except IntentError as error:
+        for problem in error.problems:
+            _say(f"error: {problem}")
+        _say(f"{len(error.problems)} problem(s); nothing was written")
+        return REFUSED
+    except OperatingError as error:
+        _say(f"error: {error}")
+        return REFUSED
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone: nothing is left to say
+        return REFUSED
+    assert isinstance(result, int)
+    return result
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="fireflyer", description=__doc__)
+    parser.add_argument("--version", action="version", version=__version__)
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+
+    plan = verbs.add_parser("plan", help="count what a site needs")
+    plan.set_defaults(run=_plan)
+    render = verbs.add_parser("render", help="write every artefact of a site")
+    render.set_defaults(run=_render)
+    prove = verbs.add_parser("prove", help="load the artefacts into real software")
+    prove.set_defaults(run=_prove)
+    for verb in (plan, render, prove):
+        verb.add_argument("site", type=Path, help="a folder such as inventory/fire-flyer-2")
+    for verb in (plan, prove):
+        verb.add_argument("--json", action="store_true", help="print one JSON object")
+    render.add_argument("--out", type=Path, required=True, help="folder to write")
+    from fireflyer.render import GROUPS
+
+    render.add_argument(
+        "--only",
+        action="append",
+        choices=GROUPS,
+        metavar="GROUP",
+        help=f"write this group alone, again for more: {', '.join(GROUPS)}",
+    )
+    prove.add_argument(
+        "--artefacts",
+        type=Path,
+        help="rendered tree to prove (default: build/<site> if there is one, else a fresh one)",
+    )
+    return parser
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _plan(options: argparse.Namespace) -> int:
+    from fireflyer.design import design
+    from fireflyer.design.plan import as_json, as_text, plan
+    from fireflyer.design.shape import shape_of
+    from fireflyer.load import load_site
+
+    site = load_site(options.site)
+    found = plan(design(site), shape_of(site))
+    print(json.dumps(as_json(found), indent=1) if options.json else as_text(found))
+    return OK
+
+
+def _render(options: argparse.Namespace) -> int:
+    from fireflyer.design import design
+    from fireflyer.load import load_site
+    from fireflyer.render import GROUPS, artefacts
+    from fireflyer.render.tree import write_tree
+
+    groups = tuple(options.only or GROUPS)
+    fabric = design(load_site(options.site))
+    files = artefacts(fabric, groups)
+    count = write_tree(options.out, fabric.intent.name, files, groups)
+    _say(f"{options.out}: {len(files)} files written, {count} in all")
+    if invented := sum(port.guid.placeholder for port in fabric.node_port.values()):
+        _say(
+            f"note: {invented} adapters have placeholder GUIDs; put the real ones in"
+            f" {options.site}/assets.csv before installing opensm/"
+        )
+    return OK
+
+
+def _prove(options: argparse.Namespace) -> int:
+    import tempfile
+
+    from fireflyer.design import design
+    from fireflyer.load import load_site
+    from fireflyer.prove import prove
+    from fireflyer.prove.artefacts import PROVED
+    from fireflyer.prove.report import as_json, as_text
+    from fireflyer.render import artefacts
+    from fireflyer.render.tree import write_tree
+
+    fabric = design(load_site(options.site))
+    default = Path("build") / fabric.intent.name
+    with tempfile.TemporaryDirectory(prefix="fireflyer-render-") as scratch:
+        tree = options.artefacts or (default if default.is_dir() else None)
+        if tree is None:
+            tree = Path(scratch) / fabric.intent.name
+            write_tree(tree, fabric.intent.name, artefacts(fabric, PROVED), PROVED)
+            _say(f"proving a fresh rendering of {options.site}")
+        else:
+            _say(f"proving {tree}")
+        proof = prove(fabric, tree, lambda step: _say(f"  {step}"))
+    print(json.dumps(as_json(proof), indent=1) if options.json else as_text(proof))
+    return FINDINGS if proof.findings else OK
+
+
+if __name__ == "__main__":
+    sys.exit(main())

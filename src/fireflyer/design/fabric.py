@@ -1,0 +1,266 @@
+"""Put the parts together: a site in, a fabric out, or everything that is in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from fireflyer.design import identity, room, wiring
+from fireflyer.design.addresses import AddressPlan, address_problems, plan_addresses
+from fireflyer.design.budget import budget_problems, budgets
+from fireflyer.design.names import numbered, zone_names
+from fireflyer.design.placement import place
+from fireflyer.design.services import service_problems
+from fireflyer.design.shape import Shape, model_problems, shape_of, shape_problems
+from fireflyer.design.traffic import traffic_problems
+from fireflyer.errors import IntentError
+from fireflyer.load import Site
+from fireflyer.model.fabric import (
+    Cable,
+    CableRole,
+    Fabric,
+    Layer,
+    Node,
+    NodePort,
+    Place,
+    Port,
+    Role,
+    Switch,
+)
+from fireflyer.model.hardware import SwitchModel
+
+
+def design(site: Site) -> Fabric:
+    """Return the fabric that the site's intent asks for.
+
+    Raises:
+        IntentError: with every problem that can be seen at once.
+    """
+    cluster = site.cluster
+    managers = numbered("mg", cluster.management.nodes, 2)
+    problems = traffic_problems(site) + service_problems(site, managers)
+    problems += model_problems(site) or shape_problems(site)
+    problems += address_problems(site)
+    if problems:
+        raise IntentError(problems)
+    shape = shape_of(site)
+    found = budgets(cluster, shape)
+    network_devices = shape.leaves + shape.spines + shape.cores + cluster.management.nodes
+    problems = budget_problems(site, shape) + room.rack_problems(site, network_devices)
+    if problems:
+        raise IntentError(problems)
+    builder = _Builder(site, shape, plan_addresses(site))
+    switches = tuple(builder.switches())
+    nodes = tuple(builder.nodes(managers))
+    known = [switch.name for switch in switches]
+    for node in nodes:
+        known += [node.name, *(f"{node.name}:{port.hca}" for port in node.ports)]
+    if problems := identity.asset_problems(site.assets, known):
+        raise IntentError(problems)
+    places = {switch.name: switch.place for switch in switches}
+    places |= {node.name: node.place for node in nodes}
+    return Fabric(
+        intent=cluster,
+        zones=builder.zones,
+        switches=switches,
+        nodes=nodes,
+        cables=_cables(site, _wires(builder, nodes), places),
+        budgets=found,
+        networks=builder.addresses.networks,
+    )
+
+
+class _Builder:
+    """The site's values that every device needs."""
+
+    def __init__(self, site: Site, shape: Shape, addresses: AddressPlan) -> None:
+        self.site, self.shape, self.addresses = site, shape, addresses
+        self.zones = zone_names(site.cluster.fabric.zones)
+        self.names = [wiring.zone_switches(zone, shape) for zone in self.zones]
+        interzone = site.cluster.fabric.interzone
+        self.between = numbered("interzone", interzone.switches if interzone else 0, 2)
+        self.room = room.make_room(site, self.zones)
+
+    def switches(self) -> Iterator[Switch]:
+        """Yield a zone's leaves, spines and cores, zone by zone, then those between zones."""
+        shape = self.shape
+        for zone, names in enumerate(self.names):
+            slot = 0
+            for layer, layer_names, model in (
+                (Layer.SPINE, names.spines, shape.spine),
+                (Layer.LEAF, names.leaves, shape.leaf),
+                (Layer.CORE, names.cores, shape.core or shape.spine),
+            ):
+                for index, name in enumerate(layer_names):
+                    yield self._switch(name, layer, zone, index, model, slot)
+                    slot += 1
+        interzone = self.site.cluster.fabric.interzone
+        if interzone is not None:
+            model = self.site.catalogue.switches[interzone.model]
+            slot = shape.leaves + shape.spines + shape.cores
+            for index, name in enumerate(self.between):
+                yield self._switch(name, Layer.INTERZONE, 0, index, model, slot + index)
+
+    def _switch(
+        self, name: str, layer: Layer, zone: int, index: int, model: SwitchModel, slot: int
+    ) -> Switch:
+        asset = identity.asset_of(self.site.assets, name)
+        number = self.addresses.switch(layer, zone, index)
+        return Switch(
+            name=name,
+            layer=layer,
+            zone=None if layer is Layer.INTERZONE else self.zones[zone],
+            index=index,
+            model=model,
+            guid=identity.guid(asset, identity.placeholder(layer, zone, index, 0)),
+            place=self.room.network(zone, slot, model.rack_units),
+            management=self.addresses.address("management", number),
+            loopback=self.addresses.address("loopback", number),
+            serial=asset.serial if asset else "",
+        )
+
+    def nodes(self, managers: tuple[str, ...]) -> Iterator[Node]:
+        """Yield compute nodes zone by zone, then storage, then management nodes."""
+        cluster, shape, count = self.site.cluster, self.shape, len(self.zones)
+        stores = numbered("st", cluster.storage.nodes, 3)
+        storage_ports: list[list[Port]] = []
+        manager_ports: list[list[Port]] = []
+        width = max(4, len(str(-(-cluster.compute.nodes // count))))
+        model = self.site.catalogue.nodes[cluster.compute.model]
+        per_rack = cluster.racks.nodes.compute
+        for zone, budget in enumerate(budgets(cluster, shape).values()):
+            leaves = self.names[zone].leaves
+            hosts = leaves[: shape.host_leaves]
+            on_leaves = 0 if shape.gateway else budget.management
+            compute, storage, management = place(
+                hosts, shape.host_ports, budget.compute, budget.storage, on_leaves
+            )
+            if shape.gateway:
+                management = [Port(leaves[-1], n + 1) for n in range(budget.management)]
+            storage_ports.append(storage)
+            manager_ports.append(management)
+            names = numbered(f"{self.zones[zone]}-cn", budget.compute, width)
+            for index, (name, leaf) in enumerate(zip(names, compute, strict=True)):
+                rack, position = divmod(index, per_rack)
+                where = self.room.node(zone, rack, position * model.rack_units + 1)
+                number = self.addresses.compute(zone, index)
+                yield self._node(name, Role.COMPUTE, zone, index, number, where, {zone: leaf})
+        yield from self._storage(stores, storage_ports)
+        yield from self._managers(managers, manager_ports)
+
+    def _storage(self, names: tuple[str, ...], ports: list[list[Port]]) -> Iterator[Node]:
+        cluster, count = self.site.cluster, len(self.zones)
+        nodes = self.site.catalogue.nodes
+        compute, storage = nodes[cluster.compute.model], nodes[cluster.storage.model]
+        base = cluster.racks.nodes.compute * compute.rack_units
+        for index, name in enumerate(names):
+            home = index % count
+            rack, position = divmod(index // count, cluster.racks.nodes.storage)
+            where = self.room.node(home, rack, base + position * storage.rack_units + 1)
+            leaves = {zone: ports[zone][index] for zone in range(count)}
+            number = self.addresses.storage(index)
+            yield self._node(name, Role.STORAGE, home, index, number, where, leaves)
+
+    def _managers(self, names: tuple[str, ...], ports: list[list[Port]]) -> Iterator[Node]:
+        count, shape = len(self.zones), self.shape
+        first = shape.leaves + shape.spines + shape.cores + len(self.between)
+        for index, name in enumerate(names):
+            home = index % count
+            where = self.room.network(home, first + index // count, 1)
+            leaves = {home: ports[home][index // count]}
+            number = self.addresses.management(index)
+            yield self._node(name, Role.MANAGEMENT, home, index, number, where, leaves)
+
+    def _node(
+        self,
+        name: str,
+        role: Role,
+        zone: int,
+        index: int,
+        number: int,
+        where: Place,
+        leaves: dict[int, Port],
+    ) -> Node:
+        """Return a node with its adapter i in the i-th of the zones it has a leaf in."""
+        site, plan = self.site, self.addresses
+        model = site.catalogue.nodes[getattr(site.cluster, role).model]
+        ports = []
+        for port, ((at, leaf), nic) in enumerate(zip(leaves.items(), model.nics, strict=False)):
+            network = f"ipoib_{self.zones[at]}"
+            asset = identity.asset_of(site.assets, name, nic.hca, first=port == 0)
+            fallback = identity.placeholder(
+                role, zone if role is Role.COMPUTE else 0, index, port + 1
+            )
+            ports.append(
+                NodePort(
+                    name=nic.name,
+                    hca=nic.hca,
+                    number=port + 1,
+                    zone=self.zones[at],
+                    leaf=leaf,
+                    guid=identity.guid(asset, fallback),
+                    gbps=min(nic.gbps, self.shape.leaf.port_gbps),
+                    address=plan.address(network, number),
+                    network=plan.networks[network],
+                )
+            )
+        asset = identity.asset_of(site.assets, name)
+        return Node(
+            name=name,
+            role=role,
+            zone=self.zones[zone],
+            index=index,
+            model=model,
+            ports=tuple(ports),
+            place=where,
+            management=plan.address("management", number),
+            loopback=plan.address("loopback", number),
+            serial=asset.serial if asset else "",
+            mac=asset.mac if asset else "",
+            bmc_mac=asset.bmc_mac if asset else "",
+        )
+
+
+def _wires(builder: _Builder, nodes: Iterable[Node]) -> Iterator[wiring.Wire]:
+    for node in nodes:
+        for port in node.ports:
+            yield wiring.Wire(Port(node.name, port.number), port.leaf, CableRole.HOST)
+    for names in builder.names:
+        yield from wiring.tree(builder.shape, names)
+    interzone = builder.site.cluster.fabric.interzone
+    if interzone is not None:
+        gateways = tuple(names.leaves[-1] for names in builder.names)
+        links = interzone.links_per_zone
+        yield from wiring.between_zones(builder.shape, gateways, builder.between, links)
+
+
+def _cables(
+    site: Site, wires: Iterable[wiring.Wire], places: dict[str, Place]
+) -> tuple[Cable, ...]:
+    racks = site.cluster.racks
+    gbps = site.catalogue.switches[site.cluster.fabric.leaf.model].port_gbps
+    family = site.catalogue.cables[gbps]
+    cables: list[Cable] = []
+    unsold: dict[str, float] = {}
+    for wire in wires:
+        a, z = places[wire.a.device], places[wire.z.device]
+        need = room.length_m(racks, a, z)
+        chosen = room.choose(family, need)
+        if chosen is None:
+            unsold[f"{wire.a} to {wire.z}"] = need
+            continue
+        offer, sold = chosen
+        cables.append(
+            Cable(
+                id=f"{wire.a.device}:{wire.a.number}",
+                role=wire.role,
+                a=wire.a,
+                z=wire.z,
+                gbps=gbps,
+                medium=offer.medium,
+                length_m=sold,
+                bundle=f"{a.rack}>{z.rack}",
+            )
+        )
+    if (problem := room.length_problem(site, family, unsold)) is not None:
+        raise IntentError([problem])
+    return tuple(cables)

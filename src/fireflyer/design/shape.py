@@ -1,0 +1,244 @@
+"""The shape of one zone: how many switches, and which ports of each face which way.
+
+A two-layer zone is leaves and spines, every leaf on every spine. A three-layer zone is
+pods of such trees under cores. Leaves give hosts their low ports and spines their high
+ones. Where zones are joined, the last leaf of each is its gateway: its host ports lead
+to the switches between zones, which are then the roots of one tree over all zones, so
+that up/down routing connects everything without a loop (docs/decisions/0001).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from fireflyer.errors import Problem
+from fireflyer.load import Site
+from fireflyer.model.hardware import NodeModel, SwitchModel
+from fireflyer.model.intent import SwitchLayer
+
+FABRIC = "cluster.fabric"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """One zone; every zone of a site has the same."""
+
+    leaf: SwitchModel
+    spine: SwitchModel
+    core: SwitchModel | None
+    leaves: int
+    spines: int
+    cores: int
+    pods: int
+    trunk: int
+    """Cables between each leaf and each spine of its pod."""
+    gateway: bool
+    """Whether the last leaf leads to other zones."""
+
+    @property
+    def leaves_per_pod(self) -> int:
+        return self.leaves // self.pods
+
+    @property
+    def spines_per_pod(self) -> int:
+        return self.spines // self.pods
+
+    @property
+    def leaf_uplinks(self) -> int:
+        return self.spines_per_pod * self.trunk
+
+    @property
+    def host_ports(self) -> int:
+        """Ports of one leaf that face hosts."""
+        return self.leaf.ports - self.leaf_uplinks
+
+    @property
+    def spine_downlinks(self) -> int:
+        return self.leaves_per_pod * self.trunk
+
+    @property
+    def spine_uplinks(self) -> int:
+        """Cables from one spine to cores, as many as both layers have ports for."""
+        if self.core is None:
+            return 0
+        return min(
+            self.spine.ports - self.spine_downlinks, self.cores * self.core.ports // self.spines
+        )
+
+    @property
+    def host_leaves(self) -> int:
+        return self.leaves - self.gateway
+
+    @property
+    def oversubscription(self) -> Fraction:
+        """Host bandwidth over the bandwidth above it, at the narrowest layer."""
+        leaf = Fraction(
+            self.host_ports * self.leaf.port_gbps, self.leaf_uplinks * self.spine.port_gbps
+        )
+        if self.core is None:
+            return leaf
+        return max(leaf, leaf * Fraction(self.spine_downlinks, self.spine_uplinks))
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The node model of each role."""
+
+    compute: NodeModel
+    storage: NodeModel
+    management: NodeModel
+
+    def __iter__(self) -> object:
+        return iter((self.compute, self.storage, self.management))
+
+
+def shape_problems(site: Site) -> list[Problem]:
+    """Return everything that keeps the intent's switches from forming a zone."""
+    fabric, at = site.cluster.fabric, site.document.problem
+    problems: list[Problem] = []
+    three = fabric.layers == 3
+    if three and fabric.core is None:
+        limit = "a three-layer tree needs cores"
+        problems.append(at(f"{FABRIC}.layers", 3, limit, "add fabric.core, or set layers to 2"))
+    if not three and fabric.core is not None:
+        limit = "a two-layer tree has no cores"
+        problems.append(at(f"{FABRIC}.core", None, limit, "remove it, or set layers to 3"))
+    if not three and fabric.pods_per_zone > 1:
+        limit = "a two-layer zone is one pod"
+        remedy = "remove it, or set layers to 3"
+        problems.append(at(f"{FABRIC}.pods_per_zone", fabric.pods_per_zone, limit, remedy))
+    if fabric.zones > 1 and fabric.interzone is None:
+        limit = f"{fabric.zones} zones need switches between them"
+        problems.append(at(f"{FABRIC}.zones", fabric.zones, limit, "add fabric.interzone"))
+    if fabric.zones == 1 and fabric.interzone is not None:
+        limit = "one zone has nothing to join"
+        problems.append(at(f"{FABRIC}.interzone", None, limit, "remove it, or set zones to 2"))
+    if fabric.zones > 1 and three:
+        limit = "zones of three layers cannot be joined without a routing loop"
+        problems.append(at(f"{FABRIC}.layers", 3, limit, "set zones to 1, or layers to 2"))
+    for name, layer in (("leaf", fabric.leaf), ("spine", fabric.spine)):
+        if layer.count % fabric.pods_per_zone:
+            limit = f"must divide by the {fabric.pods_per_zone} pods of a zone"
+            remedy = f"set it to {-(-layer.count // fabric.pods_per_zone) * fabric.pods_per_zone}"
+            problems.append(at(f"{FABRIC}.{name}.count", layer.count, limit, remedy))
+    return problems or _wiring_problems(site)
+
+
+def _wiring_problems(site: Site) -> list[Problem]:
+    fabric, at = site.cluster.fabric, site.document.problem
+    shape = shape_of(site)
+    problems: list[Problem] = []
+    speeds = {m.port_gbps for m in (shape.leaf, shape.spine, shape.core) if m is not None}
+    if len(speeds) > 1:
+        limit = f"ports of {shape.leaf.port_gbps} Gb/s below ports of {shape.spine.port_gbps} Gb/s"
+        remedy = "choose models of one speed"
+        problems.append(at(f"{FABRIC}.spine.model", shape.spine.name, limit, remedy))
+    if shape.leaf_uplinks >= shape.leaf.ports:
+        limit = (
+            f"{shape.leaf_uplinks} uplinks leave no host port on a leaf of {shape.leaf.ports} ports"
+        )
+        remedy = f"lower it to at most {(shape.leaf.ports - 1) // shape.trunk * shape.pods}"
+        remedy += ", or lower cables_per_pair"
+        problems.append(at(f"{FABRIC}.spine.count", shape.spines, limit, remedy))
+    if shape.spine_downlinks > shape.spine.ports:
+        limit = (
+            f"{shape.leaves_per_pod} leaves need {shape.spine_downlinks} ports on each spine"
+            f" of {shape.spine.ports}"
+        )
+        remedy = f"lower it to at most {shape.spine.ports // shape.trunk * shape.pods}"
+        remedy += ", or lower cables_per_pair"
+        problems.append(at(f"{FABRIC}.leaf.count", shape.leaves, limit, remedy))
+    elif shape.core is not None:
+        problems += _core_problems(site, shape)
+    if fabric.interzone is not None and shape.leaves < 2:
+        limit = "a zone with a gateway leaf needs a leaf for hosts too"
+        problems.append(at(f"{FABRIC}.leaf.count", shape.leaves, limit, "set it to 2 or more"))
+    return problems
+
+
+def _core_problems(site: Site, shape: Shape) -> list[Problem]:
+    at, key = site.document.problem, f"{FABRIC}.core.count"
+    assert shape.core is not None
+    if shape.spine_downlinks == shape.spine.ports:
+        limit = f"{shape.leaves_per_pod} leaves leave no port for cores on a spine"
+        remedy = "lower it, or raise pods_per_zone"
+        return [at(f"{FABRIC}.leaf.count", shape.leaves, limit, remedy)]
+    if shape.spine_uplinks == 0:
+        limit = f"{shape.cores * shape.core.ports} core ports for {shape.spines} spines"
+        return [at(key, shape.cores, limit, "raise it")]
+    links = shape.spines_per_pod * shape.spine_uplinks
+    if links % shape.cores:
+        limit = f"the {links} uplinks of a pod do not spread evenly over {shape.cores} cores"
+        divisors = [n for n in range(1, links + 1) if links % n == 0]
+        remedy = f"set it to {min(divisors, key=lambda n: (abs(n - shape.cores), n))}"
+        return [at(key, shape.cores, limit, remedy)]
+    return []
+
+
+def model_problems(site: Site) -> list[Problem]:
+    """Return every hardware model of the intent that does not exist or does not fit."""
+    cluster, at = site.cluster, site.document.problem
+    problems: list[Problem] = []
+    layers: dict[str, SwitchLayer | None] = {
+        "leaf": cluster.fabric.leaf,
+        "spine": cluster.fabric.spine,
+        "core": cluster.fabric.core,
+    }
+    names = {name: layer.model for name, layer in layers.items() if layer is not None}
+    if cluster.fabric.interzone is not None:
+        names["interzone"] = cluster.fabric.interzone.model
+    for name, model in names.items():
+        key = f"{FABRIC}.{name}.model"
+        if (problem := _unknown(site, key, model, site.catalogue.switches)) is not None:
+            problems.append(problem)
+            continue
+        switch = site.catalogue.switches[model]
+        if switch.technology != cluster.fabric.technology:
+            limit = (
+                f"is a switch for {switch.technology}, the fabric is {cluster.fabric.technology}"
+            )
+            problems.append(at(key, model, limit, "choose another model"))
+        if switch.port_gbps not in site.catalogue.cables:
+            limit = f"no cables for {switch.port_gbps} Gb/s under hardware/cables/"
+            problems.append(at(key, model, limit, "add a cable family"))
+    for role in ("compute", "storage", "management"):
+        key, model = f"cluster.{role}.model", getattr(cluster, role).model
+        if (problem := _unknown(site, key, model, site.catalogue.nodes)) is not None:
+            problems.append(problem)
+            continue
+        node = site.catalogue.nodes[model]
+        zones = cluster.fabric.zones
+        if node.role != role:
+            limit = f"is a model for {node.role} nodes"
+            problems.append(at(key, model, limit, f"choose a model for {role} nodes"))
+        elif role == "storage" and len(node.nics) < zones:
+            limit = f"has {len(node.nics)} adapters for {zones} zones"
+            problems.append(at(key, model, limit, "choose a model with an adapter for each zone"))
+    return problems
+
+
+def _unknown(site: Site, key: str, name: str, known: Mapping[str, object]) -> Problem | None:
+    if name in known:
+        return None
+    remedy = f"use one of {', '.join(sorted(known))}, or add {name}.yml there"
+    folder = "switches" if known is site.catalogue.switches else "nodes"
+    return site.document.problem(key, name, f"no such model in hardware/{folder}/", remedy)
+
+
+def shape_of(site: Site) -> Shape:
+    """Return the shape that the intent asks of every zone."""
+    fabric, switches = site.cluster.fabric, site.catalogue.switches
+    core = fabric.core
+    return Shape(
+        leaf=switches[fabric.leaf.model],
+        spine=switches[fabric.spine.model],
+        core=switches[core.model] if core else None,
+        leaves=fabric.leaf.count,
+        spines=fabric.spine.count,
+        cores=core.count if core else 0,
+        pods=fabric.pods_per_zone,
+        trunk=fabric.cables_per_pair,
+        gateway=fabric.interzone is not None,
+    )

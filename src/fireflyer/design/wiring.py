@@ -1,0 +1,82 @@
+"""Which port goes to which port: the trees of the zones and the links between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fireflyer.design.names import numbered
+from fireflyer.design.shape import Shape
+from fireflyer.model.fabric import CableRole, Port
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """A cable before its length is known; `a` is the lower end."""
+
+    a: Port
+    z: Port
+    role: CableRole
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneSwitches:
+    """Names of a zone's switches."""
+
+    leaves: tuple[str, ...]
+    spines: tuple[str, ...]
+    cores: tuple[str, ...]
+
+
+def zone_switches(zone: str, shape: Shape) -> ZoneSwitches:
+    """Return the names of a zone's switches in order."""
+    return ZoneSwitches(
+        leaves=numbered(f"{zone}-leaf", shape.leaves, 2),
+        spines=numbered(f"{zone}-spine", shape.spines, 2),
+        cores=numbered(f"{zone}-core", shape.cores, 2),
+    )
+
+
+def tree(shape: Shape, names: ZoneSwitches) -> Iterator[Wire]:
+    """Yield every cable between a zone's switches, leaf by leaf, then spine by spine."""
+    for pod in range(shape.pods):
+        leaves = names.leaves[pod * shape.leaves_per_pod : (pod + 1) * shape.leaves_per_pod]
+        spines = names.spines[pod * shape.spines_per_pod : (pod + 1) * shape.spines_per_pod]
+        for down, leaf in enumerate(leaves):
+            for up, spine in enumerate(spines):
+                for strand in range(shape.trunk):
+                    yield Wire(
+                        Port(leaf, shape.host_ports + up * shape.trunk + strand + 1),
+                        Port(spine, down * shape.trunk + strand + 1),
+                        CableRole.TREE,
+                    )
+    yield from _core(shape, names)
+
+
+def _core(shape: Shape, names: ZoneSwitches) -> Iterator[Wire]:
+    """Deal each pod's uplinks over the cores in turn: every pod has as many on each core."""
+    used = dict.fromkeys(names.cores, 0)
+    for number, spine in enumerate(names.spines):
+        first = number % shape.spines_per_pod * shape.spine_uplinks
+        for up in range(shape.spine_uplinks):
+            core = names.cores[(first + up) % shape.cores]
+            used[core] += 1
+            lower = Port(spine, shape.spine_downlinks + up + 1)
+            yield Wire(lower, Port(core, used[core]), CableRole.TREE)
+
+
+def between_zones(
+    shape: Shape, gateways: tuple[str, ...], switches: tuple[str, ...], links: int
+) -> Iterator[Wire]:
+    """Yield the cables from each gateway leaf to the switches between zones.
+
+    They take the gateway's highest host ports, so that its low ones are for nodes.
+    """
+    each = links // len(switches)
+    for zone, gateway in enumerate(gateways):
+        for link in range(links):
+            yield Wire(
+                Port(gateway, shape.host_ports - link),
+                Port(switches[link % len(switches)], zone * each + link // len(switches) + 1),
+                CableRole.INTERZONE,
+            )

@@ -1,0 +1,49 @@
+"""Read the hardware models: one YAML file each under `hardware/`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+from fireflyer.errors import IntentError, Problem
+from fireflyer.load.document import read
+from fireflyer.load.typed import parse
+from fireflyer.model.hardware import CableFamily, Catalogue, NodeModel, SwitchModel
+from fireflyer.paths import HARDWARE
+
+Model = TypeVar("Model", SwitchModel, NodeModel, CableFamily)
+
+
+def load_catalogue(folder: Path = HARDWARE) -> Catalogue:
+    """Read every model.
+
+    Raises:
+        IntentError: with everything wrong in all the files; a file that is not named after
+            its model is wrong too.
+    """
+    problems: list[Problem] = []
+    switches = _read_folder(folder / "switches", SwitchModel, problems)
+    nodes = _read_folder(folder / "nodes", NodeModel, problems)
+    cables = _read_folder(folder / "cables", CableFamily, problems)
+    if problems:
+        raise IntentError(problems)
+    return Catalogue(
+        switches=switches, nodes=nodes, cables={family.gbps: family for family in cables.values()}
+    )
+
+
+def _read_folder(folder: Path, kind: type[Model], problems: list[Problem]) -> dict[str, Model]:
+    models: dict[str, Model] = {}
+    for file in sorted(folder.glob("*.yml")):
+        try:
+            document = read(file)
+            model = parse(document, kind)
+        except IntentError as error:
+            problems += error.problems
+            continue
+        if model.name != file.stem:
+            remedy = f"rename the file to {model.name}.yml or the model to {file.stem}"
+            limit = f"the file is named {file.name}"
+            problems.append(document.problem("name", model.name, limit, remedy))
+        models[model.name] = model
+    return models

@@ -1,0 +1,1 @@
+"""Values that pass between the steps: intent, hardware, fabric."""

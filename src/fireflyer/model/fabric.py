@@ -1,0 +1,237 @@
+"""The fabric: every device, port, cable and address of a site, computed from its intent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from netaddr import IPAddress, IPNetwork
+
+from fireflyer.model.hardware import NodeModel, SwitchModel
+from fireflyer.model.intent import Cluster, TrafficClass
+
+
+class Layer(StrEnum):
+    """What a switch is for."""
+
+    LEAF = "leaf"
+    SPINE = "spine"
+    CORE = "core"
+    INTERZONE = "interzone"
+
+
+class Role(StrEnum):
+    """What a node is for."""
+
+    COMPUTE = "compute"
+    STORAGE = "storage"
+    MANAGEMENT = "management"
+
+
+@dataclass(frozen=True, slots=True)
+class Guid:
+    """A 64-bit InfiniBand identifier of a port."""
+
+    value: int
+    placeholder: bool
+    """True until the asset list has the real one."""
+
+    def __str__(self) -> str:
+        return f"0x{self.value:016x}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A device's lowest rack unit."""
+
+    rack: str
+    unit: int
+    row: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Port:
+    """A port of a device, numbered from 1 as on the front panel."""
+
+    device: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.device}/{self.number}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """A switch of the fabric."""
+
+    name: str
+    layer: Layer
+    zone: str | None
+    """None for the switches between zones."""
+    index: int
+    model: SwitchModel
+    guid: Guid
+    place: Place
+    management: IPAddress
+    loopback: IPAddress
+    serial: str
+    """Empty where the asset list does not have it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePort:
+    """A node's port on the fabric."""
+
+    name: str
+    """Linux interface, such as ib0."""
+    hca: str
+    number: int
+    """1 for the node's first adapter."""
+    zone: str
+    leaf: Port
+    guid: Guid
+    gbps: int
+    address: IPAddress
+    network: IPNetwork
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A host of the fabric."""
+
+    name: str
+    role: Role
+    zone: str
+    """Where it stands; a storage node has ports in every zone."""
+    index: int
+    model: NodeModel
+    ports: tuple[NodePort, ...]
+    place: Place
+    management: IPAddress
+    loopback: IPAddress
+    serial: str
+    mac: str
+    bmc_mac: str
+
+
+class CableRole(StrEnum):
+    """What a cable joins."""
+
+    HOST = "host"
+    TREE = "tree"
+    """Switches of neighbouring layers of one zone."""
+    INTERZONE = "interzone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cable:
+    """A cable; `a` is the lower end: the host, the leaf below a spine."""
+
+    id: str
+    role: CableRole
+    a: Port
+    z: Port
+    gbps: int
+    medium: str
+    length_m: float
+    bundle: str
+    """Cables pulled together: same racks at both ends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortBudget:
+    """Host-side ports of a zone's leaves: what there are and what takes them."""
+
+    total: int
+    compute: int
+    storage: int
+    management: int
+    interzone: int
+
+    @property
+    def used(self) -> int:
+        return self.compute + self.storage + self.management + self.interzone
+
+    @property
+    def free(self) -> int:
+        return self.total - self.used
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """Everything that is rendered, proved and verified."""
+
+    intent: Cluster
+    zones: tuple[str, ...]
+    switches: tuple[Switch, ...]
+    nodes: tuple[Node, ...]
+    cables: tuple[Cable, ...]
+    budgets: Mapping[str, PortBudget]
+    """By zone."""
+    networks: Mapping[str, IPNetwork]
+    """By name: management, ipoib_<zone>, loopback."""
+
+    @cached_property
+    def switch(self) -> Mapping[str, Switch]:
+        """Switches by name."""
+        return {switch.name: switch for switch in self.switches}
+
+    @cached_property
+    def node(self) -> Mapping[str, Node]:
+        """Nodes by name."""
+        return {node.name: node for node in self.nodes}
+
+    @cached_property
+    def node_port(self) -> Mapping[Port, NodePort]:
+        """Node ports by their end of the cable."""
+        return {Port(node.name, port.number): port for node in self.nodes for port in node.ports}
+
+    @cached_property
+    def far_end(self) -> Mapping[Port, Port]:
+        """The other end of the cable in each port."""
+        ends = {cable.a: cable.z for cable in self.cables}
+        ends.update({cable.z: cable.a for cable in self.cables})
+        return ends
+
+    @cached_property
+    def roots(self) -> tuple[Switch, ...]:
+        """The topmost switches: up/down routing turns there and nowhere else."""
+        for layer in (Layer.INTERZONE, Layer.CORE, Layer.SPINE):
+            if found := tuple(switch for switch in self.switches if switch.layer is layer):
+                return found
+        raise AssertionError("a fabric has at least one spine")
+
+    @property
+    def traffic_default(self) -> TrafficClass:
+        return self.traffic_class(self.intent.traffic.default)
+
+    def traffic_class(self, name: str) -> TrafficClass:
+        """Return the row of the traffic table with this name."""
+        return next(row for row in self.intent.traffic.classes if row.name == name)
+
+    def nodes_of(self, role: Role) -> Iterator[Node]:
+        """Yield the nodes of a role in order."""
+        return (node for node in self.nodes if node.role is role)
+
+    def switches_of(self, layer: Layer, zone: str | None = None) -> Iterator[Switch]:
+        """Yield the switches of a layer, of one zone if it is given."""
+        return (s for s in self.switches if s.layer is layer and zone in (None, s.zone))
+
+    def device_place(self, name: str) -> Place:
+        """Return where a switch or a node stands."""
+        return self.switch[name].place if name in self.switch else self.node[name].place
+
+    def port_name(self, port: Port) -> str:
+        """Return a port's name as its vendor prints it."""
+        if port.device in self.switch:
+            return self.switch[port.device].model.port(port.number)
+        return self.node_port[port].hca
+
+    def guid(self, port: Port) -> Guid:
+        """Return the GUID seen at a port: the switch's own, or the adapter's."""
+        if port.device in self.switch:
+            return self.switch[port.device].guid
+        return self.node_port[port].guid

@@ -1,0 +1,62 @@
+"""Print a proof for a person or a program."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from fireflyer.prove.prove import Proof
+from fireflyer.verify.routing import Balance
+
+
+def as_json(proof: Proof) -> dict[str, object]:
+    """Return the proof as one JSON object."""
+    walk, verdict = proof.walk, proof.verdict
+    return {
+        "links": proof.links,
+        "pairs": walk.pairs,
+        "unreachable": walk.unreachable,
+        "out_of_zone": walk.out_of_zone,
+        "credit_loop": list(walk.loop),
+        "longest_hops": walk.longest_hops,
+        "ibdmchk": asdict(verdict),
+        "balance": {
+            b.kind: {
+                "max": b.maximum,
+                "mean": round(b.mean, 3),
+                "max_over_mean": round(b.ratio, 3),
+                "worst_leaf": b.leaf,
+            }
+            for b in proof.balances
+        },
+        "ports_with_tables": proof.ports_with_tables,
+        "paths_asked": proof.paths_asked,
+        "findings": [asdict(finding) for finding in proof.findings],
+        "seconds": round(proof.seconds, 1),
+    }
+
+
+def as_text(proof: Proof) -> str:
+    """Return the proof as a page."""
+    walk, verdict = proof.walk, proof.verdict
+    lines = [
+        f"links seen            {proof.links:>12,}",
+        f"pairs of end ports    {walk.pairs:>12,}   ibdmchk {verdict.pairs:,}",
+        f"  without a path      {walk.unreachable:>12,}   ibdmchk {verdict.unreachable:,}",
+        f"  leaving their zone  {walk.out_of_zone:>12,}   of those inside one zone",
+        f"credit loops          {'some' if walk.loop else 'none':>12}"
+        f"   ibdmchk {'some' if verdict.loop else 'none'}",
+        f"longest path          {walk.longest_hops:>12}   switches",
+        *(_balance(found) for found in proof.balances),
+        f"SL2VL, VL arbitration {proof.ports_with_tables:>12,}   ports read back",
+        f"service levels        {proof.paths_asked:>12}   path records asked for",
+        f"time                  {proof.seconds:>12.1f}   s",
+    ]
+    if not proof.findings:
+        return "\n".join([*lines, "proved: no findings"])
+    lines += [f"finding: {finding}" for finding in proof.findings]
+    return "\n".join([*lines, f"{len(proof.findings)} finding(s)"])
+
+
+def _balance(found: Balance) -> str:
+    text = f"{found.maximum} over mean {found.mean:.2f} destinations an uplink, at {found.leaf}"
+    return f"{found.kind + ' max/mean':<22}{found.ratio:>12.2f}   {text}"

@@ -1,0 +1,80 @@
+"""OpenSM with the rendered files on a simulated fabric."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from fireflyer.errors import OperatingError
+from fireflyer.prove.programs import program
+from fireflyer.prove.simulator import Simulator
+from fireflyer.render.opensm import CONFIG_DIR
+from fireflyer.verify.log import UP
+
+TIMEOUT_S = 300
+ERROR_INFO_ROUTING = "0x43"
+"""Log flags that make OpenSM dump its tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubnetManager:
+    """A running OpenSM that has swept the fabric once."""
+
+    folder: Path
+    """Where its dumps lie."""
+    said: tuple[str, ...]
+    """Its standard output and its log."""
+
+
+@contextmanager
+def subnet_manager(simulator: Simulator, files: Path) -> Iterator[SubnetManager]:
+    """Run OpenSM with the files of one subnet-manager host; it ends with the block.
+
+    The files name each other under /etc/opensm; here they are read from a copy.
+
+    Raises:
+        OperatingError: OpenSM ended, or did not finish its first sweep in time.
+    """
+    folder = simulator.folder
+    config = folder / "etc"
+    config.mkdir()
+    for file in sorted(files.iterdir()):
+        text = file.read_text().replace(f"{CONFIG_DIR}/", f"{config}/")
+        (config / file.name).write_text(text)
+    log, out = folder / "osm.log", folder / "osm.out"
+    command = [program("opensm"), "-F", str(config / "opensm.conf"), "-D", ERROR_INFO_ROUTING]
+    command += ["-e", "-f", str(log), "--dump_files_dir", str(folder)]
+    with out.open("wb") as stream:
+        process = subprocess.Popen(  # noqa: S603 - our own program
+            command,
+            env=simulator.environment(),
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            _wait_swept(process, log)
+            said = (out.read_text(errors="replace") + log.read_text(errors="replace")).splitlines()
+            yield SubnetManager(folder=folder, said=tuple(said))
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _wait_swept(process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait for the end of the first sweep: the dumps are whole before it is said."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while time.monotonic() < deadline:
+        text = log.read_text(errors="replace") if log.exists() else ""
+        if UP in text or "Errors during initialization" in text:
+            return
+        if process.poll() is not None:
+            last = text.strip().splitlines()[-1:] or ["its log is empty"]
+            raise OperatingError(f"opensm ended with {process.returncode}: {last[0]}")
+        time.sleep(0.1)
+    raise OperatingError(f"opensm did not bring the subnet up within {TIMEOUT_S} s; see {log}")

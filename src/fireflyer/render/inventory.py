@@ -1,0 +1,105 @@
+"""What Ansible is told of the fabric: hosts, groups and variables.
+
+The inventory plugin gives these values to Ansible, and `inventory/hosts.yml` prints them:
+one source, two ways in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TypeAlias
+
+from fireflyer.model.fabric import Fabric, Node, NodePort, Role
+from fireflyer.render import slurm
+
+Json: TypeAlias = str | int | bool | Sequence["Json"] | Mapping[str, "Json"]
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """An Ansible inventory."""
+
+    variables: Mapping[str, Json]
+    """Of every host."""
+    management_variables: Mapping[str, Json]
+    """Of management hosts alone: lists as long as the site, which a copy for every host
+    would make quadratic. Others read them through `hostvars`."""
+    hosts: Mapping[str, Mapping[str, Json]]
+    groups: Mapping[str, tuple[str, ...]]
+    """Hosts of each group that has no children; `inventory/groups.yml` has the tree."""
+
+
+def inventory(fabric: Fabric) -> Inventory:
+    """Return the inventory of a site."""
+    return Inventory(
+        variables={
+            "fabric_networks": {name: str(net) for name, net in fabric.networks.items()},
+        },
+        management_variables={
+            "fabric_hosts": [_host_names(node) for node in fabric.nodes],
+            "fabric_slurm": {
+                "nodes": [asdict(entry) for entry in slurm.nodes(fabric)],
+                "topology": [asdict(entry) for entry in slurm.topology(fabric)],
+                "partitions": [asdict(entry) for entry in slurm.partitions(fabric)],
+            },
+        },
+        hosts={node.name: _variables(node) for node in fabric.nodes},
+        groups=_groups(fabric),
+    )
+
+
+def _groups(fabric: Fabric) -> dict[str, tuple[str, ...]]:
+    groups: dict[str, list[str]] = {"management": []}
+    for zone in fabric.zones:
+        groups |= {f"compute_zone_{zone}": [], f"storage_zone_{zone}": [], f"zone_{zone}": []}
+    for node in fabric.nodes:
+        role = "management" if node.role is Role.MANAGEMENT else f"{node.role}_zone_{node.zone}"
+        groups[role].append(node.name)
+        groups[f"zone_{node.zone}"].append(node.name)
+    services = fabric.intent.services
+    groups["slurm_controller"] = list(services.slurm_controller)
+    groups["subnet_manager"] = list(services.subnet_manager)
+    return {name: tuple(hosts) for name, hosts in groups.items()}
+
+
+def _host_names(node: Node) -> Mapping[str, Json]:
+    return {
+        "name": node.name,
+        "management": str(node.management),
+        "aliases": [
+            {"name": f"{node.name}-ib-{port.zone}", "address": str(port.address)}
+            for port in node.ports
+        ],
+    }
+
+
+def _variables(node: Node) -> Mapping[str, Json]:
+    addresses: dict[str, Json] = {"management": str(node.management)}
+    addresses |= {f"ipoib_{port.zone}": str(port.address) for port in node.ports}
+    addresses["loopback"] = str(node.loopback)
+    return {
+        "ansible_host": str(node.management),
+        "fabric_role": str(node.role),
+        "fabric_zone": node.zone,
+        "fabric_rack": node.place.rack,
+        "fabric_unit": node.place.unit,
+        "fabric_model": node.model.name,
+        "fabric_addresses": addresses,
+        "fabric_ports": [_port(port) for port in node.ports],
+    }
+
+
+def _port(port: NodePort) -> Mapping[str, Json]:
+    return {
+        "name": port.name,
+        "hca": port.hca,
+        "zone": port.zone,
+        "leaf": port.leaf.device,
+        "leaf_port": port.leaf.number,
+        "guid": str(port.guid),
+        "guid_placeholder": port.guid.placeholder,
+        "address": str(port.address),
+        "prefix_length": port.network.prefixlen,
+        "link_gbps": port.gbps,
+    }

@@ -1,0 +1,158 @@
+"""What Slurm is told of the fabric: nodes, partitions, and the tree for its topology plugin.
+
+Slurm's tree wants each switch once: leaves by name, and one entry for the layer above the
+leaves of a zone (or pod), because every leaf is on every spine (topology.conf(5)).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+
+from fireflyer.model.fabric import Fabric, Layer, Role
+from fireflyer.model.hardware import NodeModel
+
+_PARTS = re.compile(r"^(.*?)(\d+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyEntry:
+    """One line of topology.conf: a switch over nodes, or over switches."""
+
+    name: str
+    nodes: str
+    switches: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeEntry:
+    """One NodeName line of slurm.conf."""
+
+    names: str
+    cpus: int
+    sockets: int
+    cores_per_socket: int
+    threads_per_core: int
+    real_memory_mb: int
+    gres: str
+    features: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionEntry:
+    """One PartitionName line of slurm.conf."""
+
+    name: str
+    nodes: str
+    default: bool
+    max_time: str
+
+
+def hostlist(names: Iterable[str]) -> str:
+    """Return names in Slurm's bracket notation, in order of prefix and number.
+
+    >>> hostlist(["a-cn0001", "a-cn0002", "a-cn0040", "mg"])
+    'a-cn[0001-0002,0040],mg'
+    """
+    split: list[tuple[str, int, int]] = []
+    plain: list[str] = []
+    for name in names:
+        if match := _PARTS.match(name):
+            split.append((match[1], len(match[2]), int(match[2])))
+        else:
+            plain.append(name)
+    found: list[str] = []
+    for (prefix, width), group in groupby(sorted(split), key=lambda part: part[:2]):
+        numbers = [number for _, _, number in group]
+        if len(numbers) == 1:
+            found.append(f"{prefix}{numbers[0]:0{width}d}")
+        else:
+            found.append(f"{prefix}[{_ranges(numbers, width)}]")
+    return ",".join(found + sorted(plain))
+
+
+def _ranges(numbers: list[int], width: int) -> str:
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    return ",".join(
+        f"{first:0{width}d}" if first == last else f"{first:0{width}d}-{last:0{width}d}"
+        for first, last in runs
+    )
+
+
+def topology(fabric: Fabric) -> tuple[TopologyEntry, ...]:
+    """Return the tree over the compute nodes; leaves without any are left out."""
+    on_leaf: dict[str, list[str]] = {}
+    for node in fabric.nodes_of(Role.COMPUTE):
+        for port in node.ports:
+            on_leaf.setdefault(port.leaf.device, []).append(node.name)
+    entries: list[TopologyEntry] = []
+    tops: list[str] = []
+    pods = fabric.intent.fabric.pods_per_zone
+    for zone in fabric.zones:
+        leaves = [leaf.name for leaf in fabric.switches_of(Layer.LEAF, zone)]
+        groups: list[str] = []
+        size = len(leaves) // pods
+        for pod in range(pods):
+            used = [leaf for leaf in leaves[pod * size : (pod + 1) * size] if leaf in on_leaf]
+            entries += [TopologyEntry(leaf, hostlist(on_leaf[leaf]), "") for leaf in used]
+            if used:
+                name = f"{zone}-spines" if pods == 1 else f"{zone}-pod{pod + 1:02d}"
+                entries.append(TopologyEntry(name, "", hostlist(used)))
+                groups.append(name)
+        if pods > 1 and groups:
+            entries.append(TopologyEntry(f"{zone}-cores", "", hostlist(groups)))
+            groups = [f"{zone}-cores"]
+        tops += groups
+    if len(tops) > 1:
+        entries.append(TopologyEntry("interzone", "", ",".join(tops)))
+    return tuple(entries)
+
+
+def nodes(fabric: Fabric) -> tuple[NodeEntry, ...]:
+    """Return the compute nodes, zone by zone."""
+    entries = []
+    for zone in fabric.zones:
+        names = [node.name for node in fabric.nodes_of(Role.COMPUTE) if node.zone == zone]
+        if names:
+            entries.append(_node_entry(fabric.node[names[0]].model, names, zone))
+    return tuple(entries)
+
+
+def _node_entry(model: NodeModel, names: list[str], zone: str) -> NodeEntry:
+    cpus = model.cpus
+    return NodeEntry(
+        names=hostlist(names),
+        cpus=cpus.sockets * cpus.cores_per_socket * cpus.threads_per_core,
+        sockets=cpus.sockets,
+        cores_per_socket=cpus.cores_per_socket,
+        threads_per_core=cpus.threads_per_core,
+        real_memory_mb=model.memory_mb,
+        gres=f"gpu:{len(model.gpus)}" if model.gpus else "",
+        features=(f"zone_{zone}", model.name),
+    )
+
+
+def partitions(fabric: Fabric) -> tuple[PartitionEntry, ...]:
+    """Return a partition for each zone and one over all, as the paper's groups #A, #B, #AB."""
+    by_zone = {
+        zone: [node.name for node in fabric.nodes_of(Role.COMPUTE) if node.zone == zone]
+        for zone in fabric.zones
+    }
+    everything = [name for names in by_zone.values() for name in names]
+    if not everything:
+        return ()
+    entries = [PartitionEntry("all", hostlist(everything), True, "UNLIMITED")]
+    if len(by_zone) > 1:
+        entries += [
+            PartitionEntry(f"zone-{zone}", hostlist(names), False, "UNLIMITED")
+            for zone, names in by_zone.items()
+            if names
+        ]
+    return tuple(entries)

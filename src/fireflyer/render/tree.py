@@ -1,0 +1,141 @@
+"""Write artefacts to a folder: all of them or none, and nothing of anyone else's."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from fireflyer import __version__
+from fireflyer.errors import OperatingError
+
+MANIFEST = "manifest.json"
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file of a manifest."""
+
+    path: str
+    sha256: str
+    bytes: int
+
+
+def manifest(files: Mapping[str, str]) -> tuple[Entry, ...]:
+    """Return the entry of each file in order of path."""
+    return tuple(
+        Entry(path, hashlib.sha256(data).hexdigest(), len(data))
+        for path, data in sorted((path, text.encode()) for path, text in files.items())
+    )
+
+
+def print_manifest(site: str, entries: tuple[Entry, ...]) -> str:
+    """Return manifest.json: no clock, no path of the machine."""
+    content = {
+        "site": site,
+        "generator": f"fireflyer {__version__}",
+        "files": [asdict(entry) for entry in entries],
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def read_manifest(folder: Path) -> tuple[Entry, ...]:
+    """Return the manifest of a rendered tree.
+
+    Raises:
+        OperatingError: the folder has none, or one that cannot be read.
+    """
+    file = folder / MANIFEST
+    try:
+        content = json.loads(file.read_text())
+        return tuple(
+            Entry(str(e["path"]), str(e["sha256"]), int(e["bytes"])) for e in content["files"]
+        )
+    except FileNotFoundError:
+        raise OperatingError(
+            f"{folder} has no {MANIFEST}: it is not a rendered tree; name one that"
+            " `fireflyer render` wrote"
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise OperatingError(f"{file} cannot be read ({error}); render the site again") from None
+
+
+def write_tree(folder: Path, site: str, files: Mapping[str, str], groups: tuple[str, ...]) -> int:
+    """Replace the groups' folders below `folder`; other groups stay as they are.
+
+    The new tree is made beside the old one and takes its place in one step, so a failure
+    leaves the old tree whole. Returns the number of files in the tree.
+
+    Raises:
+        OperatingError: the folder holds files that `render` did not write.
+    """
+    kept = {} if not folder.exists() else _kept(folder, groups)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    new = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        new.chmod(0o755)
+        for path, text in files.items():
+            target = new / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(text.encode())
+        for path in kept:
+            target = new / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.link(folder / path, target)
+        entries = tuple(sorted((*manifest(files), *kept.values()), key=lambda entry: entry.path))
+        (new / MANIFEST).write_text(print_manifest(site, entries))
+        _exchange(new, folder)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+    return len(entries)
+
+
+def _kept(folder: Path, groups: tuple[str, ...]) -> dict[str, Entry]:
+    """Return the old tree's entries of other groups; refuse a folder that is not ours."""
+    if not folder.is_dir():
+        raise OperatingError(f"{folder} is a file; name a folder to write to")
+    present = {str(p.relative_to(folder)) for p in folder.rglob("*") if not p.is_dir()}
+    if not present:
+        return {}
+    if MANIFEST not in present:
+        raise OperatingError(
+            f"{folder} is not empty and was not rendered; name an empty folder, or empty it"
+        )
+    entries = {entry.path: entry for entry in read_manifest(folder)}
+    foreign = sorted(present - entries.keys() - {MANIFEST})
+    if foreign:
+        more = f" and {len(foreign) - 3} more" if len(foreign) > 3 else ""
+        raise OperatingError(
+            f"{folder} holds files that render did not write ({', '.join(foreign[:3])}{more});"
+            " move them elsewhere, rendering replaces the folder"
+        )
+    return {
+        path: entry
+        for path, entry in entries.items()
+        if path.partition("/")[0] not in groups and path in present
+    }
+
+
+def _exchange(new: Path, folder: Path) -> None:
+    """Put `new` in the place of `folder`, and what was there in the place of `new`."""
+    if not folder.exists():
+        new.rename(folder)
+        return
+    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if (
+        renameat2 is not None
+        and renameat2(_AT_FDCWD, os.fsencode(new), _AT_FDCWD, os.fsencode(folder), _RENAME_EXCHANGE)
+        == 0
+    ):
+        return
+    old = folder.with_name(f".{folder.name}.old")
+    folder.rename(old)
+    new.rename(folder)
+    shutil.rmtree(old)

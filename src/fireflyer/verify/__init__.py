@@ -1,0 +1,1 @@
+"""Compare what was observed with what was planned. Values in, findings out, no I/O."""
