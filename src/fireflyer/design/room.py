@@ -6,8 +6,9 @@ rack has the same mix. A node's rack follows from its number alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 
 from fireflyer.errors import Problem
 from fireflyer.load import Site
@@ -53,18 +54,12 @@ class Room:
 
 def make_room(site: Site, zones: tuple[str, ...]) -> Room:
     """Return the room that the intent's racks make."""
-    racks, count = site.cluster.racks, len(zones)
+    racks, cluster = site.cluster.racks, site.cluster
     node_racks = max(
-        (
-            -(-nodes // count) // max(per_rack, 1) + 1
-            for nodes, per_rack in (
-                (site.cluster.compute.nodes, racks.nodes.compute),
-                (site.cluster.storage.nodes, racks.nodes.storage),
-            )
-        ),
-        default=0,
+        ceil(ceil(cluster.compute.nodes / len(zones)) / max(racks.nodes.compute, 1)),
+        ceil(ceil(cluster.storage.nodes / len(zones)) / max(racks.nodes.storage, 1)),
     )
-    return Room(racks=racks, rows_per_zone=1 + -(-node_racks // racks.per_row), zones=zones)
+    return Room(racks=racks, rows_per_zone=1 + ceil(node_racks / racks.per_row), zones=zones)
 
 
 def rack_problems(site: Site, network_devices: int) -> list[Problem]:
@@ -140,8 +135,3 @@ def length_problem(site: Site, family: CableFamily, longest: Mapping[str, float]
         f" ({reach:g} m); {cable} needs {need:.1f} m"
     )
     return site.document.problem(KEY, None, limit, "use longer rows or a smaller pitch")
-
-
-def total_kw(watts: Iterable[float]) -> float:
-    """Return the sum in kW."""
-    return sum(watts) / 1000

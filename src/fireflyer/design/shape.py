@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from fireflyer.errors import Problem
 from fireflyer.load import Site
-from fireflyer.model.hardware import NodeModel, SwitchModel
+from fireflyer.model.hardware import SwitchModel
 from fireflyer.model.intent import SwitchLayer
 
 FABRIC = "cluster.fabric"
@@ -80,18 +80,6 @@ class Shape:
         if self.core is None:
             return leaf
         return max(leaf, leaf * Fraction(self.spine_downlinks, self.spine_uplinks))
-
-
-@dataclass(frozen=True, slots=True)
-class Models:
-    """The node model of each role."""
-
-    compute: NodeModel
-    storage: NodeModel
-    management: NodeModel
-
-    def __iter__(self) -> object:
-        return iter((self.compute, self.storage, self.management))
 
 
 def shape_problems(site: Site) -> list[Problem]:
@@ -169,11 +157,9 @@ def _core_problems(site: Site, shape: Shape) -> list[Problem]:
         limit = f"{shape.cores * shape.core.ports} core ports for {shape.spines} spines"
         return [at(key, shape.cores, limit, "raise it")]
     links = shape.spines_per_pod * shape.spine_uplinks
-    if links % shape.cores:
-        limit = f"the {links} uplinks of a pod do not spread evenly over {shape.cores} cores"
-        divisors = [n for n in range(1, links + 1) if links % n == 0]
-        remedy = f"set it to {min(divisors, key=lambda n: (abs(n - shape.cores), n))}"
-        return [at(key, shape.cores, limit, remedy)]
+    if links < shape.cores:
+        limit = f"a pod has {links} uplinks, so some cores would miss some pods"
+        return [at(key, shape.cores, limit, f"lower it to at most {links}")]
     return []
 
 

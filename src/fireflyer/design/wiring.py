@@ -54,10 +54,13 @@ def tree(shape: Shape, names: ZoneSwitches) -> Iterator[Wire]:
 
 
 def _core(shape: Shape, names: ZoneSwitches) -> Iterator[Wire]:
-    """Deal each pod's uplinks over the cores in turn: every pod has as many on each core."""
+    """Deal the uplinks over the cores in turn.
+
+    Each core has as many as another, within one, and at least one from every pod.
+    """
     used = dict.fromkeys(names.cores, 0)
     for number, spine in enumerate(names.spines):
-        first = number % shape.spines_per_pod * shape.spine_uplinks
+        first = number * shape.spine_uplinks
         for up in range(shape.spine_uplinks):
             core = names.cores[(first + up) % shape.cores]
             used[core] += 1

@@ -98,16 +98,16 @@ def _fields(record: type[BaseModel], location: tuple[int | str, ...]) -> list[st
             continue  # the entries of a list have one type
         if current is None or part not in current.model_fields:
             return []
-        current = _record_in(current.model_fields[part].annotation)
+        current = record_in(current.model_fields[part].annotation)
     return list(current.model_fields) if current else []
 
 
-def _record_in(annotation: Any) -> type[BaseModel] | None:
+def record_in(annotation: Any) -> type[BaseModel] | None:
     """Return the record type inside `X`, `X | None`, `tuple[X, ...]` or an annotated one."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     if typing.get_origin(annotation) in (tuple, typing.Union, types.UnionType, typing.Annotated):
         for inner in typing.get_args(annotation):
-            if found := _record_in(inner):
+            if found := record_in(inner):
                 return found
     return None

@@ -7,6 +7,8 @@ from dataclasses import asdict
 from fireflyer.prove.prove import Proof
 from fireflyer.verify.routing import Balance
 
+_LOOPS = {True: "some", False: "none", None: "did not look"}
+
 
 def as_json(proof: Proof) -> dict[str, object]:
     """Return the proof as one JSON object."""
@@ -44,7 +46,7 @@ def as_text(proof: Proof) -> str:
         f"  without a path      {walk.unreachable:>12,}   ibdmchk {verdict.unreachable:,}",
         f"  leaving their zone  {walk.out_of_zone:>12,}   of those inside one zone",
         f"credit loops          {'some' if walk.loop else 'none':>12}"
-        f"   ibdmchk {'some' if verdict.loop else 'none'}",
+        f"   ibdmchk {_LOOPS[verdict.loop]}",
         f"longest path          {walk.longest_hops:>12}   switches",
         *(_balance(found) for found in proof.balances),
         f"SL2VL, VL arbitration {proof.ports_with_tables:>12,}   ports read back",

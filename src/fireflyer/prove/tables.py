@@ -109,13 +109,17 @@ def main() -> None:
 
     for line in sys.stdin:
         lid, *ports = map(int, line.split())
+        if ask(lid, VL_ARBITRATION, LOW_BLOCK << 16 | ports[0]) is None:
+            continue  # it cannot be reached: its ports would each cost seconds of silence
         for port in ports:
-            for number in ports:
-                if (data := ask(lid, SL_TO_VL, number << 8 | port)) is not None:
-                    print(lid, port, "sl2vl", number, data[:16])
-            for block in (LOW_BLOCK, HIGH_BLOCK):
-                if (data := ask(lid, VL_ARBITRATION, block << 16 | port)) is not None:
-                    print(lid, port, "arb", block, data)
+            questions = [("sl2vl", number, SL_TO_VL, number << 8 | port) for number in ports]
+            questions += [
+                ("arb", block, VL_ARBITRATION, block << 16 | port)
+                for block in (LOW_BLOCK, HIGH_BLOCK)
+            ]
+            for kind, number, attribute, modifier in questions:
+                if (data := ask(lid, attribute, modifier)) is not None:
+                    print(lid, port, kind, number, data)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,55 @@
+# The commands of the README. Each sets up what it needs and may be run again.
+.DEFAULT_GOAL := help
+VENV := .venv/bin
+
+.PHONY: help
+help: ## Show the commands
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+.PHONY: setup
+setup: ## Install Debian packages (as root) and the locked Python environment
+	@scripts/setup-system
+	@scripts/setup-python
+
+.PHONY: setup-what-can-be
+setup-what-can-be:
+	@scripts/setup-system || [ $$? -eq 3 ]
+	@scripts/setup-python
+
+.PHONY: demo
+demo: setup-what-can-be ## Plan, render and prove Fire-Flyer 2; raise the lab and run a job
+	@scripts/demo
+
+.PHONY: test
+test: setup lint ## Lint, unit tests, real OpenSM, every role in containers, the lab
+	$(VENV)/python -m pytest -q tests/unit tests/errors tests/prove src
+	$(VENV)/python -m tests.images.molecule
+	$(VENV)/python -m pytest -q tests/lab
+
+.PHONY: test-full
+test-full: test bench ## test, and what is slow or needs a quiet machine
+
+.PHONY: bench
+bench: setup ## Measure; prints figures, asserts nothing
+	$(VENV)/python -m tests.bench.render
+
+.PHONY: lint
+lint: setup-what-can-be ## Everything that reads the code without running it
+	$(VENV)/ruff check .
+	$(VENV)/ruff format --check .
+	$(VENV)/mypy
+	$(VENV)/yamllint --strict .
+	$(VENV)/j2lint templates roles
+	PATH="$(CURDIR)/$(VENV):$$PATH" $(VENV)/ansible-lint
+
+.PHONY: lab
+lab: setup ## Raise the lab cluster of containers and apply playbooks/site.yml
+	$(VENV)/python -m tests.lab up
+
+.PHONY: lab-down
+lab-down: ## Remove the lab: its containers, networks and files
+	$(VENV)/python -m tests.lab down
+
+.PHONY: clean
+clean: lab-down ## Remove the lab, and everything that was built
+	rm -rf build .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis .ansible

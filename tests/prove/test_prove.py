@@ -1,0 +1,133 @@
+"""Real OpenSM on ibsim: what it takes, and every fault that prove must see."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import REPO, MakeSite
+from tests.prove.netfile import remove_link, swap_hosts
+from tests.sites import ONE_ZONE, THREE_LAYERS
+
+from fireflyer.design import design
+from fireflyer.load import load_site
+from fireflyer.model.fabric import Fabric
+from fireflyer.prove import Proof, prove
+from fireflyer.render import artefacts
+from fireflyer.render.tree import write_tree
+
+
+def quiet(step: str) -> None:
+    """Show no progress."""
+
+
+def rendered(fabric: Fabric, folder: Path) -> Path:
+    groups = ("ibsim", "opensm")
+    write_tree(folder / "tree", fabric.intent.name, artefacts(fabric, groups), groups)
+    return folder / "tree"
+
+
+def proof_of(fabric: Fabric, folder: Path) -> Proof:
+    return prove(fabric, rendered(fabric, folder), quiet)
+
+
+def test_fire_flyer_2_is_proved(fire_flyer_2: Fabric, tmp_path: Path) -> None:
+    proof = proof_of(fire_flyer_2, tmp_path)
+    assert proof.findings == ()
+    assert proof.links == 3200
+    assert proof.walk.pairs == proof.verdict.pairs == 1568 * 1567
+    assert proof.ports_with_tables == 2 * 3200 - 1568
+    assert all(balance.ratio < 1.05 for balance in proof.balances)
+
+
+@pytest.mark.parametrize("change", [{}, ONE_ZONE, THREE_LAYERS], ids=["lab", "one", "three"])
+def test_other_shapes_are_proved(
+    change: dict[str, Any], make_site: MakeSite, tmp_path: Path
+) -> None:
+    proof = proof_of(design(load_site(make_site("lab", change))), tmp_path)
+    assert proof.findings == ()
+
+
+def edit(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+
+
+def roots_are_spines(tree: Path, fabric: Fabric) -> None:
+    spines = [str(s.guid) for s in fabric.switches if s.layer == "spine"]
+    (tree / "opensm/mg01/root-guids.conf").write_text("\n".join(spines) + "\n")
+
+
+def misspelt_option(tree: Path, fabric: Fabric) -> None:
+    edit(tree / "opensm/mg01/opensm.conf", "routing_engine updn", "routing_enginee updn")
+
+
+def bad_partition(tree: Path, fabric: Fabric) -> None:
+    edit(tree / "opensm/mg01/partitions.conf", "Default=0x7fff,", "Default=;")
+
+
+def other_weights(tree: Path, fabric: Fabric) -> None:
+    edit(tree / "opensm/mg01/opensm.conf", "qos_vlarb_high 1:128", "qos_vlarb_high 1:127")
+
+
+def other_lanes(tree: Path, fabric: Fabric) -> None:
+    edit(tree / "opensm/mg01/opensm.conf", "qos_sl2vl 0,1,2,3", "qos_sl2vl 0,1,3,2")
+
+
+def broken_policy(tree: Path, fabric: Fabric) -> None:
+    edit(tree / "opensm/mg01/qos-policy.conf", "qos-level-name: storage", "qos-level-name: nope")
+
+
+def missing_roots(tree: Path, fabric: Fabric) -> None:
+    (tree / "opensm/mg01/root-guids.conf").write_text("0x0000000000000bad\n")
+
+
+def one_link_less(tree: Path, fabric: Fabric) -> None:
+    remove_link(tree / "ibsim/fabric.net", "a-leaf01", 5)
+
+
+def crossed_hosts(tree: Path, fabric: Fabric) -> None:
+    swap_hosts(tree / "ibsim/fabric.net", "a-cn0001 mlx5_0", "b-cn0002 mlx5_0")
+
+
+@pytest.mark.parametrize(
+    ("damage", "expected"),
+    [
+        (roots_are_spines, r"^connectivity: forwarding tables: \d+ of 72 pairs of end ports"),
+        (misspelt_option, r'^log: Unrecognized token: "routing_enginee"'),
+        (bad_partition, r"^log: PARSE ERROR"),
+        (other_weights, r"^qos: a-leaf01/1 high: VL arbitration high is \(\(1, 127\)"),
+        (other_lanes, r"^qos: a-leaf01/1 SL2VL: SL2VL from port 1 is 0,1,3,2"),
+        (broken_policy, r"^log: .*ERR AC11: .*'nope' not found"),
+        (missing_roots, r"^log: .*no root nodes were found"),
+        (one_link_less, r"^cabling: a-leaf01:5: no link between a-leaf01 IB1/5 to a-spine01 IB1/1"),
+        (crossed_hosts, r"^cabling: a-cn0001:1 and b-cn0002:1: the cables are crossed"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_damage_is_found(
+    damage: Callable[[Path, Fabric], None], expected: str, lab: Fabric, tmp_path: Path
+) -> None:
+    tree = rendered(lab, tmp_path)
+    damage(tree, lab)
+    findings = [str(finding) for finding in prove(lab, tree, quiet).findings]
+    assert any(re.search(expected, finding) for finding in findings), findings
+    assert not any(finding.startswith("judges") for finding in findings), findings
+    assert any(finding.startswith("artefact") for finding in findings)
+
+
+def test_a_tree_of_another_intent_is_out_of_date(
+    lab: Fabric, make_site: MakeSite, tmp_path: Path
+) -> None:
+    tree = rendered(lab, tmp_path)
+    other = design(load_site(make_site("lab", {"cluster.storage.nodes": 3})))
+    findings = prove(other, tree, quiet).findings
+    assert "ibsim/fabric.net" in {f.subject for f in findings if f.check == "artefact"}
+
+
+def test_the_repositorys_sites_are_where_the_readme_says() -> None:
+    assert (REPO / "inventory" / "fire-flyer-2" / "group_vars" / "all" / "cluster.yml").is_file()

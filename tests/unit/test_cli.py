@@ -1,0 +1,65 @@
+"""The command line's promises: exit status, one JSON object, messages on standard error."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.conftest import REPO, MakeSite
+
+from fireflyer.cli import main
+from fireflyer.prove import programs
+
+FF2 = str(REPO / "inventory" / "fire-flyer-2")
+
+
+def test_plan_of_fire_flyer_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", FF2, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["switches"]["total"] == 122
+    assert found["compute"]["nodes"] == 1200
+    assert found["compute"]["gpus"] == 9600
+    assert found["storage"]["nodes"] == 180
+    assert found["cables"]["total"] == 3200
+    for zone in "ab":
+        ports = found["ports"]["zones"][zone]
+        assert ports["total"] == 800
+        assert ports["used"] + ports["free"] == 800
+        bisection = found["bisection"]["zones"][zone]
+        assert bisection == {"full": True, "oversubscription": 1.0, "tbps": 80.0}
+
+
+def test_plan_for_a_person(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", FF2]) == 0
+    page = capsys.readouterr().out
+    assert "switches         122   80 leaf, 40 spine, 2 interzone" in page
+    assert "  zone a         800      600      180      4         16    800      0" in page
+
+
+def test_an_oversubscribed_zone_says_so(
+    make_site: MakeSite, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = make_site("lab", {"cluster.fabric.cables_per_pair": 1})
+    assert main(["plan", str(site), "--json"]) == 0
+    bisection = json.loads(capsys.readouterr().out)["bisection"]["zones"]["a"]
+    assert bisection == {"full": False, "oversubscription": 3.0, "tbps": 0.6}
+
+
+def test_a_missing_program_names_its_package(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(programs, "_SBIN", str(tmp_path))
+    assert main(["prove", str(REPO / "inventory" / "lab")]) == 2
+    said = capsys.readouterr().err
+    assert "prove needs ibsim, opensm, ibdmchk, ibnetdiscover, saquery, stdbuf; install" in said
+    assert "apt-get install coreutils ibsim-utils ibutils infiniband-diags opensm" in said
+
+
+def test_proving_a_folder_that_was_not_rendered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lab = str(REPO / "inventory" / "lab")
+    assert main(["prove", lab, "--artefacts", str(tmp_path)]) == 2
+    assert "it is not a rendered tree" in capsys.readouterr().err

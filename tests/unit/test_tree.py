@@ -1,0 +1,113 @@
+"""`render` writes all or nothing, and nothing of anyone else's."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+from tests.conftest import REPO
+
+from fireflyer.cli import main
+from fireflyer.errors import OperatingError
+from fireflyer.render import tree
+from fireflyer.render.tree import write_tree
+
+LAB = str(REPO / "inventory" / "lab")
+
+
+def listing(folder: Path) -> dict[str, str]:
+    return {
+        str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in folder.rglob("*")
+        if file.is_file()
+    }
+
+
+def test_the_manifest_lists_every_file(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert main(["render", LAB, "--out", str(out)]) == 0
+    manifest = json.loads((out / "manifest.json").read_text())
+    found = listing(out)
+    found.pop("manifest.json")
+    assert {entry["path"]: entry["sha256"] for entry in manifest["files"]} == found
+    for entry in manifest["files"]:
+        assert (out / entry["path"]).stat().st_size == entry["bytes"]
+    assert list(tmp_path.iterdir()) == [out]  # no scratch is left behind
+
+
+def test_twice_gives_the_same_manifest(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        main(["render", LAB, "--out", str(tmp_path / name)])
+    main(["render", LAB, "--out", str(tmp_path / "one")])
+    assert listing(tmp_path / "one") == listing(tmp_path / "two")
+
+
+def test_only_replaces_one_group_and_keeps_the_others(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    main(["render", LAB, "--out", str(out)])
+    whole = listing(out)
+    (out / "slurm" / "topology.conf").write_text("edited\n")
+    (out / "cabling" / "cables.csv").write_text("edited too\n")
+    main(["render", LAB, "--out", str(out), "--only", "slurm"])
+    now = listing(out)
+    assert now["slurm/topology.conf"] == whole["slurm/topology.conf"]
+    assert (out / "cabling" / "cables.csv").read_text() == "edited too\n"
+    assert now["manifest.json"] == whole["manifest.json"]
+
+
+def test_a_failing_render_leaves_the_old_tree_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    write_tree(out, "lab", {"a/one": "1\n", "a/two": "2\n"}, ("a",))
+    before = listing(out)
+
+    def full(new: Path, folder: Path) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(tree, "_exchange", full)
+    with pytest.raises(OSError, match="no space"):
+        write_tree(out, "lab", {"a/one": "changed\n"}, ("a",))
+    assert listing(out) == before
+    assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.parametrize("renameat2", [True, False])
+def test_a_file_that_is_no_longer_rendered_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renameat2: bool
+) -> None:
+    if not renameat2:  # an old C library, or a file system that cannot exchange
+        monkeypatch.setattr("fireflyer.render.tree.ctypes.CDLL", lambda *_, **__: object())
+    out = tmp_path / "out"
+    write_tree(out, "lab", {"a/one": "1\n", "a/two": "2\n"}, ("a",))
+    write_tree(out, "lab", {"a/one": "3\n"}, ("a",))
+    assert sorted(listing(out)) == ["a/one", "manifest.json"]
+    assert (out / "a" / "one").read_text() == "3\n"
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_a_folder_that_was_not_rendered_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work\n")
+    with pytest.raises(OperatingError, match="is not empty and was not rendered"):
+        write_tree(tmp_path, "lab", {"a/one": "1\n"}, ("a",))
+    assert (tmp_path / "thesis.txt").read_text() == "years of work\n"
+
+
+def test_a_foreign_file_in_a_rendered_folder_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    write_tree(out, "lab", {"a/one": "1\n"}, ("a",))
+    (out / "a" / "notes.txt").write_text("mine\n")
+    with pytest.raises(OperatingError, match=r"files that render did not write \(a/notes.txt\)"):
+        write_tree(out, "lab", {"a/one": "2\n"}, ("a",))
+    assert (out / "a" / "one").read_text() == "1\n"
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    out.write_text("a file\n")
+    assert main(["render", LAB, "--out", str(out)]) == 2
+    assert "is a file; name a folder to write to" in capsys.readouterr().err

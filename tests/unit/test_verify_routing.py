@@ -1,0 +1,183 @@
+"""The walk finds what it must on small fabrics routed by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fireflyer.model.fabric import Fabric, Role
+from fireflyer.verify.routing import (
+    Balance,
+    RoutedSubnet,
+    Walk,
+    balance,
+    routing_findings,
+    walk,
+)
+
+CLEAN = Walk(
+    pairs=2,
+    unreachable=0,
+    first_unreachable="",
+    out_of_zone=0,
+    first_out_of_zone="",
+    loop=(),
+    longest_hops=1,
+    without_lid=(),
+)
+
+
+def routed(fabric: Fabric) -> RoutedSubnet:
+    """Route a fabric up to its roots and down, by breadth-first search from each leaf."""
+    switches = [switch.name for switch in fabric.switches]
+    index = {name: number for number, name in enumerate(switches)}
+    lids = {port.guid.value: n + 1 for n, port in enumerate(fabric.node_port.values())}
+    ports = 1 + max(switch.model.ports for switch in fabric.switches)
+    neighbour = np.full((len(switches), ports), -1, dtype=np.int32)
+    end_port = np.zeros((len(switches), ports), dtype=np.int32)
+    for near, far in fabric.far_end.items():
+        if near.device in index and far.device in index:
+            neighbour[index[near.device], near.number] = index[far.device]
+        elif near.device in index:
+            end_port[index[near.device], near.number] = lids[fabric.node_port[far].guid.value]
+    forward = np.full((len(switches), len(lids) + 1), 255, dtype=np.int32)
+    for port in fabric.node_port.values():
+        lid = lids[port.guid.value]
+        start = index[port.leaf.device]
+        forward[start, lid] = port.leaf.number
+        queue = [start]
+        while queue:
+            here = queue.pop(0)
+            for out in np.roll(np.flatnonzero(neighbour[here] >= 0), lid).tolist():
+                there = int(neighbour[here, out])
+                if forward[there, lid] == 255:
+                    back = np.flatnonzero(neighbour[there] == here)
+                    forward[there, lid] = back[lid % len(back)]
+                    queue.append(there)
+    return RoutedSubnet(
+        switches=tuple(switches), forward=forward, neighbour=neighbour, end_port=end_port, lids=lids
+    )
+
+
+def test_a_routed_fabric_is_connected(lab: Fabric) -> None:
+    result = walk(lab, routed(lab))
+    ends = len(lab.node_port)
+    assert (result.pairs, result.unreachable) == (ends * (ends - 1), 0)
+    assert (result.out_of_zone, result.loop, result.without_lid) == (0, (), ())
+
+
+def test_a_hole_in_one_table_is_counted_by_hosts(lab: Fabric) -> None:
+    subnet = routed(lab)
+    guid = lab.node["b-cn0001"].ports[0].guid.value
+    forward = subnet.forward.copy()
+    forward[subnet.switches.index("a-leaf01"), subnet.lids[guid]] = 255
+    result = walk(lab, replace(subnet, forward=forward))
+    on_leaf = sum(port.leaf.device == "a-leaf01" for port in lab.node_port.values())
+    assert result.unreachable == on_leaf
+    assert result.first_unreachable == "a-leaf01 to b-cn0001 mlx5_0"
+    (found,) = routing_findings(result, ())
+    assert "pairs of end ports have no path" in found.message
+
+
+def test_a_path_that_turns_in_circles_is_not_connected(lab: Fabric) -> None:
+    subnet = routed(lab)
+    guid = lab.node["a-cn0002"].ports[0].guid.value
+    lid = subnet.lids[guid]
+    leaf, spine = (subnet.switches.index(name) for name in ("a-leaf01", "a-spine01"))
+    forward = subnet.forward.copy()
+    forward[leaf, lid] = np.flatnonzero(subnet.neighbour[leaf] == spine)[0]
+    forward[spine, lid] = np.flatnonzero(subnet.neighbour[spine] == leaf)[0]
+    result = walk(lab, replace(subnet, forward=forward))
+    assert result.unreachable > 0
+    assert result.loop
+
+
+def test_valleys_make_a_credit_loop(lab: Fabric) -> None:
+    """Paths spine1 - leaf - spine2 - other leaf - spine1 wait for each other in a ring."""
+    subnet = routed(lab)
+    forward = subnet.forward.copy()
+    index = subnet.switches.index
+    first, second = index("a-spine01"), index("a-spine02")
+    left, right, hub = index("a-leaf01"), index("a-leaf02"), index("a-leaf03")
+
+    def out(here: int, there: int) -> int:
+        return int(np.flatnonzero(subnet.neighbour[here] == there)[0])
+
+    def lid(host: str) -> int:
+        return subnet.lids[lab.node[host].ports[0].guid.value]
+
+    # To the host on the right: left up spine 1, down to the hub, up spine 2, down right;
+    # to the host on the left the mirror image, turning at the same hub.
+    for target, source, up, down, end in (
+        (lid("a-cn0002"), left, first, second, right),
+        (lid("a-cn0001"), right, second, first, left),
+    ):
+        forward[source, target] = out(source, up)
+        forward[up, target] = out(up, hub)
+        forward[hub, target] = out(hub, down)
+        forward[down, target] = out(down, end)
+    # Storage closes the ring at the two leaves.
+    for target, source, via, up in (
+        (lid("mg01"), first, left, second),
+        (lid("mg01"), second, right, first),
+    ):
+        forward[source, target] = out(source, via)
+        forward[via, target] = out(via, up)
+    result = walk(lab, replace(subnet, forward=forward))
+    assert result.loop
+    found = routing_findings(result, ())
+    assert any(finding.check == "credit loop" for finding in found)
+
+
+def test_a_path_that_leaves_its_zone_is_found(lab: Fabric) -> None:
+    """A host of zone a whose cable was pulled to zone b is reached from its zone through b."""
+    subnet = routed(lab)
+    forward = subnet.forward.copy()
+    index = subnet.switches.index
+    target = subnet.lids[lab.node["a-cn0001"].ports[0].guid.value]
+    subnet.end_port[index("b-leaf01"), 3] = target  # the host is cabled to zone b
+    subnet.end_port[index("a-leaf01")][subnet.end_port[index("a-leaf01")] == target] = 0
+    for name in subnet.switches:
+        forward[index(name), target] = subnet.forward[
+            index(name), subnet.lids[lab.node["b-cn0001"].ports[0].guid.value]
+        ]
+    forward[index("b-leaf01"), target] = 3
+    result = walk(lab, replace(subnet, forward=forward))
+    assert result.unreachable == 0
+    assert result.out_of_zone > 0
+    assert any(f.check == "zone" for f in routing_findings(result, ()))
+
+
+def test_a_port_without_a_lid_is_named(lab: Fabric) -> None:
+    subnet = routed(lab)
+    lids = dict(subnet.lids)
+    del lids[lab.node["st001"].ports[1].guid.value]
+    result = walk(lab, replace(subnet, lids=lids))
+    assert result.without_lid == ("st001 mlx5_1",)
+
+
+def test_balance_counts_what_goes_up(fire_flyer_2: Fabric) -> None:
+    subnet = routed(fire_flyer_2)
+    forward = subnet.forward.copy()
+    leaf = subnet.switches.index("a-leaf01")
+    up = forward[leaf] > 20
+    forward[leaf, up] = 21  # everything by one uplink
+    skewed = balance(fire_flyer_2, replace(subnet, forward=forward), Role.STORAGE)
+    local = sum(
+        port.leaf.device == "a-leaf01"
+        for node in fire_flyer_2.nodes_of(Role.STORAGE)
+        for port in node.ports
+    )
+    assert skewed.leaf == "a-leaf01"
+    assert skewed.maximum == 360 - local
+    assert skewed.ratio == pytest.approx(20)
+
+
+@pytest.mark.parametrize(
+    ("maximum", "mean", "findings"), [(18, 17.75, 0), (20, 17.75, 0), (21, 17.75, 1), (1, 0.5, 0)]
+)
+def test_an_uneven_share_is_a_finding(maximum: int, mean: float, findings: int) -> None:
+    found = routing_findings(CLEAN, (Balance("storage", maximum, mean, "a-leaf01"),))
+    assert len(found) == findings
