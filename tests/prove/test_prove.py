@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import REPO, MakeSite
+from tests.conftest import MakeSite
 from tests.prove.netfile import remove_link, swap_hosts
 from tests.sites import ONE_ZONE, THREE_LAYERS
 
 from fireflyer.design import design
+from fireflyer.errors import OperatingError
 from fireflyer.load import load_site
 from fireflyer.model.fabric import Fabric
 from fireflyer.prove import Proof, prove
@@ -129,5 +130,35 @@ def test_a_tree_of_another_intent_is_out_of_date(
     assert "ibsim/fabric.net" in {f.subject for f in findings if f.check == "artefact"}
 
 
-def test_the_repositorys_sites_are_where_the_readme_says() -> None:
-    assert (REPO / "inventory" / "fire-flyer-2" / "group_vars" / "all" / "cluster.yml").is_file()
+def test_a_subnet_manager_without_a_link_is_an_error(lab: Fabric, tmp_path: Path) -> None:
+    tree = rendered(lab, tmp_path)
+    remove_link(tree / "ibsim/fabric.net", "mg01 mlx5_0", 1)
+    with pytest.raises(OperatingError, match="mg01 mlx5_0 has no link in .*; cable it, or name"):
+        prove(lab, tree, quiet)
+
+
+ONE_CLASS = {
+    "classes": [{"name": "all", "sl": 0, "vl": 0, "priority": "low", "weight": 1}],
+    "default": "all",
+    "storage": "all",
+    "high_limit": 0,
+}
+EIGHT_CLASSES = {
+    "classes": [
+        {"name": f"c{n}", "sl": 14 - n, "vl": n, "priority": "low", "weight": 1 + 30 * n}
+        for n in range(8)
+    ],
+    "default": "c3",
+    "storage": "c5",
+    "high_limit": 255,
+}
+
+
+@pytest.mark.parametrize("traffic", [ONE_CLASS, EIGHT_CLASSES], ids=["one", "eight"])
+def test_other_tables_of_classes_reach_the_switches(
+    traffic: dict[str, Any], make_site: MakeSite, tmp_path: Path
+) -> None:
+    fabric = design(load_site(make_site("lab", {"cluster.traffic": traffic})))
+    proof = proof_of(fabric, tmp_path)
+    assert proof.findings == ()
+    assert proof.ports_with_tables == 65

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from fireflyer.errors import OperatingError
 from fireflyer.model.fabric import Fabric, Port, Role
 from fireflyer.prove.artefacts import artefact_findings
 from fireflyer.prove.dumps import read_links, read_subnet
@@ -55,6 +56,11 @@ def prove(fabric: Fabric, tree: Path, progress: Callable[[str], None]) -> Proof:
         with simulator(tree / "ibsim" / "fabric.net", host, Path(folder)) as sim:
             progress("ibnetdiscover: comparing every link with the plan")
             links = read_links(sim.run("ibnetdiscover"))
+            if not links:
+                raise OperatingError(
+                    f"{host} has no link in {tree}/ibsim/fabric.net, and OpenSM runs there;"
+                    " cable it, or name another host in cluster.services.subnet_manager"
+                )
             findings += cabling_findings(fabric, links)
             progress("OpenSM: routing the fabric")
             with subnet_manager(sim, tree / "opensm" / manager) as opensm:

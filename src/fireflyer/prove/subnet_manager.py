@@ -15,7 +15,7 @@ from fireflyer.prove.simulator import Simulator
 from fireflyer.render.opensm import CONFIG_DIR
 from fireflyer.verify.log import UP
 
-TIMEOUT_S = 300
+TIMEOUT_S = 120
 ERROR_INFO_ROUTING = "0x43"
 """Log flags that make OpenSM dump its tables."""
 

@@ -65,11 +65,10 @@ def cabling_findings(
         if pair not in extra or len(pair) != 2:
             continue
         crossed = _crossed(pair, partner, extra)
-        if crossed is None:
+        planned_pairs = [p for p in _pairs(pair, partner) if p in missing]
+        if crossed is None or len(planned_pairs) != 2:
             continue
-        first, second = sorted(
-            (missing.pop(p) for p in _pairs(pair, partner) if p in missing), key=lambda c: c.id
-        )
+        first, second = sorted((missing.pop(p) for p in planned_pairs), key=lambda c: c.id)
         extra -= {pair, crossed}
         findings.append(_swap(fabric, first, second))
     at = {end: link for link in links.values() if link.pair in extra for end in link.pair}
