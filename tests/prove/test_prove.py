@@ -133,7 +133,7 @@ def test_a_tree_of_another_intent_is_out_of_date(
 def test_a_subnet_manager_without_a_link_is_an_error(lab: Fabric, tmp_path: Path) -> None:
     tree = rendered(lab, tmp_path)
     remove_link(tree / "ibsim/fabric.net", "mg01 mlx5_0", 1)
-    with pytest.raises(OperatingError, match="mg01 mlx5_0 has no link in .*; cable it, or name"):
+    with pytest.raises(OperatingError, match=r"mg01 mlx5_0 has no link in .*; cable it, or name"):
         prove(lab, tree, quiet)
 
 
