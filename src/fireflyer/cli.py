@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,11 +13,13 @@ from fireflyer import __version__
 from fireflyer.errors import IntentError, OperatingError
 
 OK, FINDINGS, REFUSED = 0, 1, 2
+INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit status: 0, 1 on findings, 2 on bad input."""
     options = _parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # so that clean-up runs
     try:
         result = options.run(options)
     except IntentError as error:
@@ -27,6 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OperatingError as error:
         _say(f"error: {error}")
         return REFUSED
+    except KeyboardInterrupt:
+        _say("interrupted; nothing is left running")
+        return INTERRUPTED
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has gone: nothing is left to say
         return REFUSED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes.util
 import shutil
+import signal
 from pathlib import Path
 
 from fireflyer.errors import OperatingError
@@ -18,6 +19,8 @@ PACKAGES = {
 }
 """Debian package of each program."""
 _SBIN = "/usr/sbin:/sbin"
+_LIBC = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1
 
 
 def program(name: str) -> str:
@@ -32,6 +35,14 @@ def preload() -> Path:
     if not found:
         raise _missing(["libumad2sim.so"], ["ibsim-utils"])
     return found[0]
+
+
+def die_with_parent() -> None:
+    """Have the kernel end this process when its parent ends, however that ends (prctl(2)).
+
+    Run it between fork and exec; it is nothing but a system call.
+    """
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def require_programs() -> None:

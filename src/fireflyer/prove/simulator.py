@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fireflyer.errors import OperatingError
-from fireflyer.prove.programs import preload, program
+from fireflyer.prove.programs import die_with_parent, preload, program
 
 READY = b"simulator ready"
 START_TIMEOUT_S = 60
@@ -59,6 +59,7 @@ class Simulator:
                 errors="replace",
                 timeout=timeout_s,
                 check=False,
+                preexec_fn=die_with_parent,
             )
         except subprocess.TimeoutExpired:
             raise OperatingError(f"{command[0]} did not end within {timeout_s:g} s") from None
@@ -85,6 +86,7 @@ def simulator(netfile: Path, host: str, folder: Path) -> Iterator[Simulator]:
         stdin=subprocess.PIPE,  # its console: it would end with the file it reads
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
+        preexec_fn=die_with_parent,
     )
     try:
         _wait_ready(process, netfile)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fireflyer.errors import OperatingError
-from fireflyer.prove.programs import program
+from fireflyer.prove.programs import die_with_parent, program
 from fireflyer.prove.simulator import Simulator
 from fireflyer.render.opensm import CONFIG_DIR
 from fireflyer.verify.log import UP
@@ -56,6 +56,7 @@ def subnet_manager(simulator: Simulator, files: Path) -> Iterator[SubnetManager]
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=subprocess.STDOUT,
+            preexec_fn=die_with_parent,
         )
         try:
             _wait_swept(process, log)
