@@ -1,0 +1,1 @@
+"""The lab: the site `inventory/lab` as containers on this machine."""

@@ -1,0 +1,149 @@
+"""What can be done with the lab: raise it, take it down, look at it, run a job on it."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from tests.images import build, engine, recipe
+from tests.lab import access, containers
+from tests.lab.site import BIN, REPO, LabError, LabSite, read_site
+
+LOG = access.LAB / "site.log"
+STAMP = access.LAB / "converged"
+APPLIED = ("roles", "playbooks", "inventory/lab", "src/fireflyer", "hardware", "ansible.cfg")
+"""What decides how a host ends up; the stamp holds its digest."""
+
+Tell = Callable[[str], None]
+
+
+def up(tell: Tell, *, again: bool = False) -> None:
+    """Raise what is missing of the lab and apply the playbooks unless nothing changed."""
+    engine.prepare()
+    site = read_site()
+    with _timed(tell, "image"):
+        image = build.ensure(recipe.from_environment(), tell)
+    containers.make_room()
+    with _timed(tell, f"{len(site.hosts)} hosts on {len(site.networks)} networks"):
+        key = access.make_key()
+        containers.create_networks(site)
+        containers.create_hosts(site, image, key)
+        containers.wait_started(site)
+        access.write_known_hosts(site)
+        access.write_config(site)
+    stamp = _stamp()
+    if not again and STAMP.is_file() and STAMP.read_text() == stamp:
+        tell("the playbooks were applied to these very hosts; --again applies them once more")
+    else:
+        STAMP.unlink(missing_ok=True)
+        with _timed(tell, "playbooks/site.yml"):
+            apply(tell)
+        STAMP.write_text(stamp)
+    tell(f"the lab is up. A shell: ssh -F {access.CONFIG.relative_to(REPO)} {site.controllers[0]}")
+
+
+def apply(tell: Tell, *arguments: str) -> str:
+    """Apply the playbooks to the lab and return what Ansible printed; the log has it too."""
+    command = [
+        str(BIN / "ansible-playbook"),
+        "-i",
+        "inventory/lab",
+        "playbooks/site.yml",
+        *arguments,
+    ]
+    printed: list[str] = []
+    told = ""
+    with (
+        LOG.open("w") as log,
+        subprocess.Popen(
+            command, cwd=REPO, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        ) as process,
+    ):
+        for line in process.stdout or ():
+            log.write(line)
+            printed.append(line)
+            step = line.split("*")[0].strip()
+            # A flush of handlers is announced once for each host.
+            if line.startswith(("PLAY [", "TASK [", "RUNNING HANDLER [")) and step != told:
+                told = step
+                tell(f"  {step}")
+    output = "".join(printed)
+    if process.returncode != 0:
+        raise LabError(
+            f"playbooks/site.yml failed:\n{_failures(output)}\n"
+            f"The whole run: {LOG.relative_to(REPO)}"
+        )
+    return output
+
+
+def down(tell: Tell) -> None:
+    """Remove every container, network and file of the lab."""
+    engine.prepare()
+    hosts, networks = containers.remove()
+    access.remove()
+    tell(f"removed {hosts} hosts, {networks} networks and {access.LAB.relative_to(REPO)}")
+
+
+def status(tell: Tell) -> bool:
+    """Show each host and what Slurm thinks of it; return whether all of them run."""
+    engine.prepare()
+    site = read_site()
+    states = containers.states()
+    for host in site.hosts:
+        tell(f"{host.name:10} {host.role:11} {host.address:13} {states.get(host.name, 'missing')}")
+    running = all(states.get(host.name) == "running" for host in site.hosts)
+    if running:
+        tell(access.run(site.controllers[0], "sinfo --Node --long").stdout)
+    return running
+
+
+def job(tell: Tell) -> None:
+    """Run one job on every node and check that each of them answered."""
+    site = read_site()
+    nodes = len(site.job_hosts)
+    with _timed(tell, f"srun on {nodes} nodes"):
+        done = access.run(site.controllers[0], f"srun --nodes={nodes} --time=1 hostname")
+    tell(done.stdout + done.stderr)
+    if sorted(done.stdout.split()) != list(site.job_hosts):
+        raise LabError(
+            f"the job should have run on {', '.join(site.job_hosts)};"
+            " see `python -m tests.lab status`, then `python -m tests.lab up --again`"
+        )
+
+
+def _failures(output: str) -> str:
+    """Return the parts of Ansible's output that tell what failed, or else its end."""
+    blocks = [block for block in output.split("\n\n") if "fatal: [" in block or "[ERROR]" in block]
+    return "\n".join(blocks)[-6000:] or output[-2000:]
+
+
+def _stamp() -> str:
+    """Name the state that applying the playbooks now would lead to."""
+    digest = hashlib.sha256()
+    for name in APPLIED:
+        path = REPO / name
+        files = [path] if path.is_file() else sorted(path.rglob("*"))
+        for file in files:
+            if file.is_file() and "__pycache__" not in file.parts and "molecule" not in file.parts:
+                digest.update(f"{file.relative_to(REPO)}\n".encode() + file.read_bytes())
+    return "\n".join([*containers.ids(), digest.hexdigest(), ""])
+
+
+@contextmanager
+def _timed(tell: Tell, what: str) -> Iterator[None]:
+    started = time.monotonic()
+    tell(f"{what} ...")
+    yield
+    tell(f"{what}: {time.monotonic() - started:.0f} s")
+
+
+def require_up() -> LabSite:
+    """Return the site if its lab runs; LabError says how to raise it."""
+    site = read_site()
+    states = containers.states()
+    if gone := [host.name for host in site.hosts if states.get(host.name) != "running"]:
+        raise LabError(f"not running: {', '.join(gone)}; run: python -m tests.lab up")
+    return site

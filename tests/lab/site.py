@@ -1,0 +1,118 @@
+"""The lab's hosts and networks, as the inventory has them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+REPO = Path(__file__).parents[2]
+INVENTORY = REPO / "inventory" / "lab"
+BIN = Path(sys.executable).parent
+"""Where Ansible's programs are: beside the Python that runs this."""
+MANAGEMENT = "management"
+
+
+class LabError(RuntimeError):
+    """Something went wrong that the reader can mend; the message says how."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interface:
+    """One foot of a host in a network."""
+
+    name: str
+    network: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabHost:
+    """One host, to become one container."""
+
+    name: str
+    role: str
+    interfaces: tuple[Interface, ...]
+
+    @property
+    def address(self) -> str:
+        """The address it is managed at."""
+        return next(i.address for i in self.interfaces if i.network == MANAGEMENT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabSite:
+    """Everything the lab is made from."""
+
+    hosts: tuple[LabHost, ...]
+    networks: Mapping[str, str]
+    """Subnet of each network that has an interface in it."""
+    controllers: tuple[str, ...]
+    job_hosts: tuple[str, ...]
+    leaves: Mapping[str, str]
+    """Nodes of each leaf that has any, as Slurm shall know them."""
+
+
+def read_site() -> LabSite:
+    """Ask Ansible for the inventory, so that the lab is what Ansible will manage."""
+    done = subprocess.run(
+        [BIN / "ansible-inventory", "-i", INVENTORY, "--list"],
+        cwd=REPO,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise LabError(f"the inventory {INVENTORY} cannot be read: {done.stderr.strip()}")
+    return site_from(_plain(json.loads(done.stdout)))
+
+
+def site_from(inventory: Mapping[str, Any]) -> LabSite:
+    """Return the site of an inventory in the form `ansible-inventory --list` prints."""
+    variables = inventory["_meta"]["hostvars"]
+    hosts = tuple(_host(name, variables[name]) for name in sorted(variables))
+    used = {interface.network for host in hosts for interface in host.interfaces}
+    networks = variables[hosts[0].name]["fabric_networks"]
+    controllers = _members(inventory, "slurm_controller")
+    topology = variables[controllers[0]]["fabric_slurm"]["topology"]
+    return LabSite(
+        hosts=hosts,
+        networks={name: networks[name] for name in networks if name in used},
+        controllers=controllers,
+        job_hosts=_members(inventory, "slurm_node"),
+        leaves={switch["name"]: switch["nodes"] for switch in topology if switch["nodes"]},
+    )
+
+
+def _host(name: str, variables: Mapping[str, Any]) -> LabHost:
+    management = Interface(
+        name="eth0", network=MANAGEMENT, address=variables["fabric_addresses"][MANAGEMENT]
+    )
+    ports = tuple(
+        Interface(name=port["name"], network=f"ipoib_{port['zone']}", address=port["address"])
+        for port in variables["fabric_ports"]
+    )
+    return LabHost(name=name, role=variables["fabric_role"], interfaces=(management, *ports))
+
+
+def _members(inventory: Mapping[str, Any], group: str) -> tuple[str, ...]:
+    """Return a group's hosts, its children's among them."""
+    found = set(inventory[group].get("hosts", ()))
+    for child in inventory[group].get("children", ()):
+        found.update(_members(inventory, child))
+    return tuple(sorted(found))
+
+
+def _plain(value: Any) -> Any:
+    """Drop the marks that Ansible puts around text it did not write itself."""
+    if isinstance(value, dict):
+        if set(value) == {"__ansible_unsafe"}:
+            return value["__ansible_unsafe"]
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,143 @@
+"""What a site must do once its playbooks have run, tried on the lab: `pytest -m lab`."""
+
+from __future__ import annotations
+
+import re
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+
+import pytest
+from tests.images.engine import EngineError, podman
+from tests.lab import access, containers, lab
+from tests.lab.site import LabSite, read_site
+
+pytestmark = pytest.mark.lab
+
+NODE_LOST_WITHIN_S = 120
+RECAP = re.compile(
+    r"^(\S+) +: ok=\d+ +changed=(\d+) +unreachable=(\d+) +failed=(\d+)", re.MULTILINE
+)
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[LabSite]:
+    """Return the site of a running lab, and leave the machine as it was found."""
+    try:
+        was_up = bool(containers.ids())
+        lab.up(print)
+    except (EngineError, FileNotFoundError) as error:
+        pytest.skip(f"this machine cannot run the lab: {error}")
+    yield read_site()
+    if not was_up:
+        lab.down(print)
+
+
+@pytest.fixture
+def head(site: LabSite) -> Callable[[str], str]:
+    """Return `head(command)`: what the command prints on the controller, which must succeed."""
+
+    def run(command: str) -> str:
+        done = access.run(site.controllers[0], command)
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    return run
+
+
+def state(head: Callable[[str], str], node: str) -> str:
+    """Return what Slurm thinks of a node; a star means that it does not answer."""
+    return head(f"sinfo --noheader --nodes={node} --partition=all --format=%T").strip()
+
+
+def wait_for_state(head: Callable[[str], str], node: str, wanted: str, within_s: float) -> None:
+    deadline = time.monotonic() + within_s
+    while (now := state(head, node)) != wanted:
+        assert time.monotonic() < deadline, f"{node} is {now}, not {wanted}, after {within_s} s"
+        time.sleep(2)
+
+
+def test_a_second_run_changes_nothing(site: LabSite) -> None:
+    recap = RECAP.findall(lab.apply(print))
+    expected = {host.name for host in site.hosts} | {"localhost"}
+    assert {name for name, *_ in recap} == expected
+    assert [line for line in recap if line[1:] != ("0", "0", "0")] == []
+
+
+def test_a_check_run_of_a_converged_site_finds_nothing_to_do(site: LabSite) -> None:
+    recap = RECAP.findall(lab.apply(print, "--check"))
+    assert len(recap) == len(site.hosts) + 1
+    assert [line for line in recap if line[1:] != ("0", "0", "0")] == []
+
+
+def test_a_job_runs_on_every_node(site: LabSite, head: Callable[[str], str]) -> None:
+    printed = head(f"srun --nodes={len(site.job_hosts)} --time=1 hostname")
+    assert sorted(printed.split()) == list(site.job_hosts)
+
+
+def test_slurm_places_jobs_by_the_fabric(site: LabSite, head: Callable[[str], str]) -> None:
+    shown = head("scontrol show topology")
+    leaves = dict(re.findall(r"SwitchName=(\S+) Level=0 .*Nodes=(\S+)", shown))
+    assert leaves == site.leaves
+
+
+def test_a_job_in_a_zone_stays_in_it(site: LabSite, head: Callable[[str], str]) -> None:
+    in_zone_b = [host for host in site.job_hosts if host.startswith("b-")]
+    printed = head(f"srun --partition=zone-b --nodes={len(in_zone_b)} --time=1 hostname")
+    assert sorted(printed.split()) == in_zone_b
+
+
+def test_every_host_answers_prometheus_on_its_management_address(site: LabSite) -> None:
+    for host in site.hosts:
+        with urllib.request.urlopen(f"http://{host.address}:9100/metrics", timeout=10) as answer:
+            metrics = answer.read().decode()
+        assert f'nodename="{host.name}"' in metrics
+
+
+def test_hosts_know_each_other_by_name_on_every_network(site: LabSite) -> None:
+    for host in site.hosts:
+        names = "; ".join(f"getent ahostsv4 {other.name}.lab.internal" for other in site.hosts)
+        printed = access.run(host.name, names).stdout
+        assert {line.split()[0] for line in printed.splitlines()} == {o.address for o in site.hosts}
+
+
+def test_storage_is_reached_over_the_fabric_from_both_zones(site: LabSite) -> None:
+    storage = next(host for host in site.hosts if host.role == "storage")
+    for node in site.job_hosts:
+        done = access.run(node, f"ping -c1 -W2 {storage.name}-ib-{node[0]}")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_munge_refuses_what_another_key_signed(site: LabSite, head: Callable[[str], str]) -> None:
+    """A second daemon with a key of its own signs on a node; the controller must refuse it."""
+    foreign = (
+        "set -e; cd $(mktemp -d); chmod 755 .; chown munge .; in_munge='runuser -u munge --';"
+        " $in_munge mungekey --create --keyfile=$PWD/key;"
+        " $in_munge munged --key-file=$PWD/key --socket=$PWD/socket --pid-file=$PWD/pid"
+        " --log-file=$PWD/log --seed-file=$PWD/seed --force > /dev/null 2>&1;"
+        " munge --no-input --socket=$PWD/socket; kill $(cat pid)"
+    )
+    signed = access.run(site.job_hosts[0], foreign)
+    assert signed.stdout.startswith("MUNGE:"), signed.stderr
+    head(
+        f"printf %s '{access.run(site.job_hosts[0], 'munge --no-input').stdout.strip()}' | unmunge"
+    )
+    refused = access.run(site.controllers[0], f"printf %s '{signed.stdout.strip()}' | unmunge")
+    assert refused.returncode != 0
+    assert "Invalid credential" in refused.stderr
+
+
+def test_an_operator_logs_in_with_the_key_and_becomes_root(site: LabSite) -> None:
+    done = access.run(
+        site.hosts[0].name, "sudo --login --user=operator sudo --non-interactive id -u"
+    )
+    assert done.stdout.strip() == "0"
+
+
+def test_a_lost_node_is_noticed_and_comes_back(site: LabSite, head: Callable[[str], str]) -> None:
+    lost = site.job_hosts[-1]
+    wait_for_state(head, lost, "idle", within_s=30)
+    podman("kill", lost)
+    wait_for_state(head, lost, "down*", within_s=NODE_LOST_WITHIN_S)
+    lab.up(print, again=True)
+    wait_for_state(head, lost, "idle", within_s=30)
