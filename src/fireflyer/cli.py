@@ -22,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # so that clean-up runs
     try:
         result = options.run(options)
+        sys.stdout.flush()
     except IntentError as error:
         for problem in error.problems:
             _say(f"error: {problem}")
@@ -33,8 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _say("interrupted; nothing is left running")
         return INTERRUPTED
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone: nothing is left to say
+    except OSError as error:
+        _say(f"error: {error}")
+        sys.stdout = None  # what it still holds cannot be written either
         return REFUSED
     assert isinstance(result, int)
     return result
@@ -100,10 +102,10 @@ def _render(options: argparse.Namespace) -> int:
     files = artefacts(fabric, groups)
     count = write_tree(options.out, fabric.intent.name, files, groups)
     _say(f"{options.out}: {len(files)} files written, {count} in all")
-    if invented := sum(port.guid.placeholder for port in fabric.node_port.values()):
+    if fabric.placeholders:
         _say(
-            f"note: {invented} adapters have placeholder GUIDs; put the real ones in"
-            f" {options.site}/assets.csv before installing opensm/"
+            f"note: {fabric.placeholders} adapters and switches have placeholder GUIDs; put the"
+            f" real ones in {options.site}/assets.csv before installing opensm/"
         )
     return OK
 

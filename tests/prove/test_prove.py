@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import MakeSite
-from tests.prove.netfile import remove_link, swap_hosts
+from tests.prove.netfile import remove_link, swap_at_hosts, swap_at_leaves, swap_hosts
 from tests.sites import ONE_ZONE, THREE_LAYERS
 
 from fireflyer.design import design
@@ -87,6 +87,31 @@ def missing_roots(tree: Path, fabric: Fabric) -> None:
     (tree / "opensm/mg01/root-guids.conf").write_text("0x0000000000000bad\n")
 
 
+def fewer_lanes(tree: Path, fabric: Fabric) -> None:
+    edit(tree / "opensm/mg01/opensm.conf", "max_op_vls 3", "max_op_vls 2")
+
+
+def storage_without_its_class(tree: Path, fabric: Fabric) -> None:
+    guid = fabric.node["st002"].ports[1].guid
+    edit(tree / "opensm/mg01/qos-policy.conf", f"port-guid: {guid}", "port-guid: 0x1")
+
+
+def renamed_switch(tree: Path, fabric: Fabric) -> None:
+    edit(tree / "ibsim/fabric.net", '"a-leaf02"', '"a-leaf20"')
+
+
+def one_end_of_a_link_less(tree: Path, fabric: Fabric) -> None:
+    remove_link(tree / "ibsim/fabric.net", "a-leaf01", 5, ends=1)
+
+
+def hosts_crossed_at_the_leaves_only(tree: Path, fabric: Fabric) -> None:
+    swap_at_leaves(tree / "ibsim/fabric.net", "a-cn0001 mlx5_0", "b-cn0002 mlx5_0")
+
+
+def hosts_crossed_at_the_hosts_only(tree: Path, fabric: Fabric) -> None:
+    swap_at_hosts(tree / "ibsim/fabric.net", "a-cn0001 mlx5_0", "b-cn0002 mlx5_0")
+
+
 def one_link_less(tree: Path, fabric: Fabric) -> None:
     remove_link(tree / "ibsim/fabric.net", "a-leaf01", 5)
 
@@ -101,11 +126,26 @@ def crossed_hosts(tree: Path, fabric: Fabric) -> None:
         (roots_are_spines, r"^connectivity: forwarding tables: \d+ of 72 pairs of end ports"),
         (misspelt_option, r'^log: Unrecognized token: "routing_enginee"'),
         (bad_partition, r"^log: PARSE ERROR"),
-        (other_weights, r"^qos: a-leaf01/1 high: VL arbitration high is \(\(1, 127\)"),
-        (other_lanes, r"^qos: a-leaf01/1 SL2VL: SL2VL from port 1 is 0,1,3,2"),
+        (other_weights, r"^qos: VL arbitration high at .* and 64 more: is \(\(1, 127\)"),
+        (other_lanes, r"^qos: SL2VL at .*: is 0,1,3,2"),
         (broken_policy, r"^log: .*ERR AC11: .*'nope' not found"),
         (missing_roots, r"^log: .*no root nodes were found"),
-        (one_link_less, r"^cabling: a-leaf01:5: no link between a-leaf01 IB1/5 to a-spine01 IB1/1"),
+        (fewer_lanes, r"^qos: OperationalVLs at .* and 64 more: is 2, planned 3"),
+        (storage_without_its_class, r"^qos: b-cn0001 mlx5_0 to st002 mlx5_1: gets SL 0, planned 3"),
+        (renamed_switch, r"^cabling: a-leaf02: .* calls itself 'a-leaf20'"),
+        (one_end_of_a_link_less, r"^cabling: a-leaf01:5: no link between a-leaf01 IB1/5 and"),
+        (
+            hosts_crossed_at_the_leaves_only,
+            r"^cabling: a-cn0001:1 and b-cn0002:1: the cables are crossed",
+        ),
+        (
+            hosts_crossed_at_the_hosts_only,
+            r"^cabling: a-cn0001:1 and b-cn0002:1: the cables are crossed",
+        ),
+        (
+            one_link_less,
+            r"^cabling: a-leaf01:5: no link between a-leaf01 IB1/5 and a-spine01 IB1/1",
+        ),
         (crossed_hosts, r"^cabling: a-cn0001:1 and b-cn0002:1: the cables are crossed"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
@@ -135,6 +175,50 @@ def test_a_subnet_manager_without_a_link_is_an_error(lab: Fabric, tmp_path: Path
     remove_link(tree / "ibsim/fabric.net", "mg01 mlx5_0", 1)
     with pytest.raises(OperatingError, match=r"mg01 mlx5_0 has no link in .*; cable it, or name"):
         prove(lab, tree, quiet)
+
+
+def copied_node(text: str) -> str:
+    return text + text[text.index("vendid") : text.index("vendid", text.index("vendid") + 1)]
+
+
+def unknown_node(text: str) -> str:
+    return text.replace('[1] "H-0205001000000000"', '[1] "H-00000000deadbeef"')
+
+
+def renamed_manager(text: str) -> str:
+    return text.replace('"mg01 mlx5_0"', '"mg09 mlx5_0"')
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (copied_node, r"fabric.net:\d+: S-0202000000000000 is there twice; remove one of them"),
+        (unknown_node, r"fabric.net:\d+: names H-00000000deadbeef, which is no node of the file"),
+        (renamed_manager, r'fabric.net has no adapter "mg01 mlx5_0", and OpenSM runs there'),
+    ],
+)
+def test_a_netfile_that_ibsim_would_not_take_is_explained(
+    damage: Callable[[str], str], message: str, lab: Fabric, tmp_path: Path
+) -> None:
+    tree = rendered(lab, tmp_path)
+    file = tree / "ibsim/fabric.net"
+    file.write_text(damage(file.read_text()))
+    with pytest.raises(OperatingError, match=message):
+        prove(lab, tree, quiet)
+
+
+def test_an_opensm_that_would_stay_is_refused(lab: Fabric, tmp_path: Path) -> None:
+    tree = rendered(lab, tmp_path)
+    edit(tree / "opensm/mg01/opensm.conf", "qos TRUE", "qos TRUE\ndaemon TRUE")
+    with pytest.raises(OperatingError, match="daemon TRUE would leave OpenSM running"):
+        prove(lab, tree, quiet)
+
+
+def test_files_that_are_not_ours_are_left_alone(lab: Fabric, tmp_path: Path) -> None:
+    tree = rendered(lab, tmp_path)
+    (tree / "opensm/mg01/.opensm.conf.swp").write_bytes(b"\xff\x00")
+    (tree / "opensm/mg01/notes").mkdir()
+    assert prove(lab, tree, quiet).findings == ()
 
 
 ONE_CLASS = {

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.conftest import REPO
+from tests.conftest import REPO, MakeSite
 
 from fireflyer.cli import main
 from fireflyer.errors import OperatingError
@@ -49,12 +49,62 @@ def test_only_replaces_one_group_and_keeps_the_others(tmp_path: Path) -> None:
     main(["render", LAB, "--out", str(out)])
     whole = listing(out)
     (out / "slurm" / "topology.conf").write_text("edited\n")
-    (out / "cabling" / "cables.csv").write_text("edited too\n")
-    main(["render", LAB, "--out", str(out), "--only", "slurm"])
-    now = listing(out)
-    assert now["slurm/topology.conf"] == whole["slurm/topology.conf"]
-    assert (out / "cabling" / "cables.csv").read_text() == "edited too\n"
-    assert now["manifest.json"] == whole["manifest.json"]
+    assert main(["render", LAB, "--out", str(out), "--only", "slurm"]) == 0
+    assert listing(out) == whole
+
+
+def test_only_refuses_to_vouch_for_an_edited_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    main(["render", LAB, "--out", str(out)])
+    (out / "cabling" / "cables.csv").write_text("edited\n")
+    assert main(["render", LAB, "--out", str(out), "--only", "slurm"]) == 2
+    assert "cables.csv was edited since it was rendered; render without --only" in (
+        capsys.readouterr().err
+    )
+    assert (out / "cabling" / "cables.csv").read_text() == "edited\n"
+
+
+def test_only_refuses_to_mix_sites(
+    tmp_path: Path, make_site: MakeSite, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    main(["render", LAB, "--out", str(out)])
+    other = str(make_site("lab", {"cluster.name": "other"}))
+    assert main(["render", other, "--out", str(out), "--only", "slurm"]) == 2
+    assert "holds lab, not other; render all of other" in capsys.readouterr().err
+
+
+def test_a_link_to_a_folder_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    assert main(["render", LAB, "--out", str(tmp_path / "link")]) == 0
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real" / "manifest.json").is_file()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real"]
+
+
+@pytest.mark.parametrize("out", [".", "..", "/", "/proc/nothing", "a" * 300])
+def test_odd_places_are_refused(
+    out: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["render", LAB, "--out", out]) == 2
+    assert capsys.readouterr().err.startswith("error: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["[]", "null", "{", '{"site": "lab", "files": [{"path": 1}]}'])
+def test_a_damaged_manifest_is_named(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    main(["render", LAB, "--out", str(out)])
+    (out / "manifest.json").write_text(text)
+    capsys.readouterr()
+    assert main(["render", LAB, "--out", str(out)]) == 2
+    assert f"manifest.json is damaged; remove {out}" in capsys.readouterr().err
 
 
 def test_a_failing_render_leaves_the_old_tree_whole(

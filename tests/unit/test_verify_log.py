@@ -54,26 +54,39 @@ HIGH, LOW = ((1, 128), (2, 64), (3, 96)), ((0, 32),)
 
 
 def test_tables_as_planned(lab: Fabric) -> None:
-    tables = PortTables("a-leaf01", 1, {2: LANES}, HIGH, LOW)
+    tables = PortTables("a-leaf01", 1, {2: LANES}, HIGH, LOW, 3)
     assert table_findings(lab.intent.traffic, [tables], 1) == ()
 
 
 @pytest.mark.parametrize(
     ("tables", "subject"),
     [
-        (PortTables("a-leaf01", 1, {2: LANES[::-1]}, HIGH, LOW), "a-leaf01/1 SL2VL"),
-        (PortTables("a-leaf01", 1, {2: LANES}, HIGH[:2], LOW), "a-leaf01/1 high"),
-        (PortTables("a-leaf01", 1, {2: LANES}, HIGH, ()), "a-leaf01/1 low"),
+        (
+            PortTables("a-leaf01", 1, {2: LANES[::-1]}, HIGH, LOW, 3),
+            "SL2VL",
+        ),
+        (
+            PortTables("a-leaf01", 1, {2: LANES}, HIGH[:2], LOW, 3),
+            "VL arbitration high",
+        ),
+        (PortTables("a-leaf01", 1, {2: LANES}, HIGH, (), 3), "VL arbitration low"),
+        (PortTables("a-leaf01", 1, {2: LANES}, HIGH, LOW, 2), "OperationalVLs"),
     ],
 )
 def test_a_table_that_differs(lab: Fabric, tables: PortTables, subject: str) -> None:
     (found,) = table_findings(lab.intent.traffic, [tables], 1)
-    assert found.subject == subject
+    assert found.subject.startswith(f"{subject} at a-leaf01/1")
+
+
+def test_the_same_fault_everywhere_is_one_finding(lab: Fabric) -> None:
+    tables = [PortTables("a-leaf01", port, {1: LANES}, HIGH, (), 3) for port in range(1, 9)]
+    (found,) = table_findings(lab.intent.traffic, tables, 8)
+    assert found.subject == "VL arbitration low at a-leaf01/1 and 7 more"
 
 
 def test_a_port_that_does_not_answer(lab: Fabric) -> None:
     (found,) = table_findings(lab.intent.traffic, [], 1)
-    assert found.message == "0 ports answered, 1 are cabled"
+    assert found.message == "0 ports answered, 1 have a link"
 
 
 def test_a_path_with_another_service_level() -> None:

@@ -6,6 +6,7 @@ nodes changes no address that was given before.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -19,6 +20,7 @@ from fireflyer.model.fabric import Layer
 from fireflyer.model.intent import Block, Blocks
 
 KEY = "cluster.addresses"
+_NETWORK = re.compile(r"[0-9.]+/[0-9]{1,2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +67,12 @@ def address_problems(site: Site) -> list[Problem]:
         try:
             network = IPNetwork(text)
         except (AddrFormatError, ValueError):
-            limit = "is not an IPv4 network"
+            limit = "is not an IPv4 network for hosts"
             problems.append(at(key, text, limit, "write it as 10.10.0.0/16"))
             continue
-        if network.version != 4 or "/" not in text:
-            problems.append(at(key, text, "is not an IPv4 network", "write it as 10.10.0.0/16"))
+        if not _NETWORK.fullmatch(text) or network.is_multicast() or network.is_loopback():
+            limit = "is not an IPv4 network for hosts"
+            problems.append(at(key, text, limit, "write it as 10.10.0.0/16"))
         elif network.ip != network.network:
             remedy = f"write {network.cidr}"
             problems.append(at(key, text, "has bits set below its prefix", remedy))
@@ -80,8 +83,8 @@ def address_problems(site: Site) -> list[Problem]:
             limit = f"overlaps {one} ({first})"
             problems.append(at(two, second, limit, "give each network addresses of its own"))
     if len(addresses.ipoib) != site.cluster.fabric.zones:
-        limit = f"must have one network for each of {site.cluster.fabric.zones} zones"
-        value = f"{len(addresses.ipoib)} networks"
+        limit = f"must have one network a zone, {site.cluster.fabric.zones} in all"
+        value = f"a list of {len(addresses.ipoib)}"
         problems.append(at(f"{KEY}.ipoib", value, limit, "add or remove networks"))
     problems += _gateway_problems(site, networks.get(f"{KEY}.management"))
     return problems + _block_problems(site, networks)
@@ -96,6 +99,8 @@ def _gateway_problems(site: Site, management: IPNetwork | None) -> list[Problem]
         gateway = IPAddress(text)
     except (AddrFormatError, ValueError):
         return [at(key, text, "is not an IPv4 address", "write it as 10.10.0.1")]
+    if gateway in (management.network, management.broadcast):
+        return [at(key, text, f"is no host of {management}", "choose another address")]
     if gateway not in management:
         return [at(key, text, f"is outside the management network {management}", "change one")]
     number = int(gateway) - management.first

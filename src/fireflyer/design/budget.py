@@ -65,7 +65,10 @@ def _host_problems(site: Site, shape: Shape, found: dict[str, PortBudget]) -> li
     others = cluster.storage.nodes
     if not shape.gateway:
         others += max(budget.management for budget in found.values())
-    most = max(0, room - others) * cluster.fabric.zones
+    most = (room - others) * cluster.fabric.zones
+    if most < 0:
+        key, remedy = "cluster.storage.nodes", f"lower it to at most {room}, or add leaves"
+        return [site.document.problem(key, cluster.storage.nodes, "; ".join(short), remedy)]
     remedy = f"lower it to at most {most}, lower storage.nodes, or add leaves"
     key = "cluster.compute.nodes"
     return [site.document.problem(key, cluster.compute.nodes, "; ".join(short), remedy)]
@@ -91,9 +94,13 @@ def _gateway_problems(site: Site, shape: Shape, found: dict[str, PortBudget]) ->
         limit = f"must divide by the {switches} switches between zones"
         problems.append(at(key, links, limit, f"set it to {links - links % switches or switches}"))
     model = site.catalogue.switches[interzone.model]
-    wanted = -(-links // switches) * site.cluster.fabric.zones
+    zones = site.cluster.fabric.zones
+    wanted = -(-links // switches) * zones
     if wanted > model.ports:
         limit = f"each needs {wanted} ports, {model.name} has {model.ports}"
-        remedy = f"raise it to {-(-links * site.cluster.fabric.zones // model.ports)}"
+        enough = [
+            n for n in range(1, links + 1) if links % n == 0 and links // n * zones <= model.ports
+        ]
+        remedy = f"raise it to {enough[0]}" if enough else "choose a model with more ports"
         problems.append(at(f"{FABRIC}.interzone.switches", switches, limit, remedy))
     return problems

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from fireflyer.design import identity, room, wiring
 from fireflyer.design.addresses import AddressPlan, address_problems, plan_addresses
-from fireflyer.design.budget import budget_problems, budgets
+from fireflyer.design.budget import budget_problems, budgets, share
 from fireflyer.design.names import numbered, zone_names
 from fireflyer.design.placement import place
 from fireflyer.design.services import service_problems
@@ -44,9 +44,7 @@ def design(site: Site) -> Fabric:
         raise IntentError(problems)
     shape = shape_of(site)
     found = budgets(cluster, shape)
-    network_devices = shape.leaves + shape.spines + shape.cores + cluster.management.nodes
-    problems = budget_problems(site, shape) + room.rack_problems(site, network_devices)
-    if problems:
+    if problems := budget_problems(site, shape) + room.empty_rack_problems(site):
         raise IntentError(problems)
     builder = _Builder(site, shape, plan_addresses(site))
     switches = tuple(builder.switches())
@@ -54,7 +52,14 @@ def design(site: Site) -> Fabric:
     known = [switch.name for switch in switches]
     for node in nodes:
         known += [node.name, *(f"{node.name}:{port.hca}" for port in node.ports)]
-    if problems := identity.asset_problems(site.assets, known):
+    boxes = [room.Box(s.name, s.place, s.model.rack_units, s.model.power_w) for s in switches]
+    boxes += [room.Box(n.name, n.place, n.model.rack_units, n.model.power_w) for n in nodes]
+    problems = room.rack_problems(site, boxes) + identity.asset_problems(
+        site.assets, known, {f"{n.name}:{n.ports[0].hca}" for n in nodes}
+    )
+    guids = [(switch.name, switch.guid) for switch in switches]
+    guids += [(f"{n.name}:{port.hca}", port.guid) for n in nodes for port in n.ports]
+    if problems := problems + identity.guid_problems(site.assets, guids):
         raise IntentError(problems)
     places = {switch.name: switch.place for switch in switches}
     places |= {node.name: node.place for node in nodes}
@@ -78,30 +83,44 @@ class _Builder:
         self.names = [wiring.zone_switches(zone, shape) for zone in self.zones]
         interzone = site.cluster.fabric.interzone
         self.between = numbered("interzone", interzone.switches if interzone else 0, 2)
-        self.room = room.make_room(site, self.zones)
+        self.room = room.Room(site.cluster.racks, self.zones)
+        self.network = [self._network(zone) for zone in range(len(self.zones))]
+
+    def _network(self, zone: int) -> list[Place]:
+        """Return the places of a zone's spines, leaves, cores, interzone switches and managers."""
+        shape, cluster = self.shape, self.site.cluster
+        heights = [shape.spine.rack_units] * shape.spines + [shape.leaf.rack_units] * shape.leaves
+        if shape.core is not None:
+            heights += [shape.core.rack_units] * shape.cores
+        if cluster.fabric.interzone is not None and zone == 0:
+            between = self.site.catalogue.switches[cluster.fabric.interzone.model]
+            heights += [between.rack_units] * len(self.between)
+        manager = self.site.catalogue.nodes[cluster.management.model]
+        managers = share(cluster.management.nodes, len(self.zones), zone)
+        return self.room.network(zone, heights + [manager.rack_units] * managers)
 
     def switches(self) -> Iterator[Switch]:
-        """Yield a zone's leaves, spines and cores, zone by zone, then those between zones."""
+        """Yield a zone's spines, leaves and cores, zone by zone, then those between zones."""
         shape = self.shape
         for zone, names in enumerate(self.names):
-            slot = 0
+            places = iter(self.network[zone])
             for layer, layer_names, model in (
                 (Layer.SPINE, names.spines, shape.spine),
                 (Layer.LEAF, names.leaves, shape.leaf),
                 (Layer.CORE, names.cores, shape.core or shape.spine),
             ):
                 for index, name in enumerate(layer_names):
-                    yield self._switch(name, layer, zone, index, model, slot)
-                    slot += 1
+                    yield self._switch(name, layer, zone, index, model, next(places))
         interzone = self.site.cluster.fabric.interzone
         if interzone is not None:
             model = self.site.catalogue.switches[interzone.model]
-            slot = shape.leaves + shape.spines + shape.cores
+            first = shape.leaves + shape.spines + shape.cores
             for index, name in enumerate(self.between):
-                yield self._switch(name, Layer.INTERZONE, 0, index, model, slot + index)
+                where = self.network[0][first + index]
+                yield self._switch(name, Layer.INTERZONE, 0, index, model, where)
 
     def _switch(
-        self, name: str, layer: Layer, zone: int, index: int, model: SwitchModel, slot: int
+        self, name: str, layer: Layer, zone: int, index: int, model: SwitchModel, where: Place
     ) -> Switch:
         asset = identity.asset_of(self.site.assets, name)
         number = self.addresses.switch(layer, zone, index)
@@ -112,7 +131,7 @@ class _Builder:
             index=index,
             model=model,
             guid=identity.guid(asset, identity.placeholder(layer, zone, index, 0)),
-            place=self.room.network(zone, slot, model.rack_units),
+            place=where,
             management=self.addresses.address("management", number),
             loopback=self.addresses.address("loopback", number),
             serial=asset.serial if asset else "",
@@ -161,11 +180,11 @@ class _Builder:
             yield self._node(name, Role.STORAGE, home, index, number, where, leaves)
 
     def _managers(self, names: tuple[str, ...], ports: list[list[Port]]) -> Iterator[Node]:
-        count, shape = len(self.zones), self.shape
-        first = shape.leaves + shape.spines + shape.cores + len(self.between)
+        count = len(self.zones)
         for index, name in enumerate(names):
             home = index % count
-            where = self.room.network(home, first + index // count, 1)
+            managers = share(len(names), count, home)
+            where = self.network[home][index // count - managers]
             leaves = {home: ports[home][index // count]}
             number = self.addresses.management(index)
             yield self._node(name, Role.MANAGEMENT, home, index, number, where, leaves)

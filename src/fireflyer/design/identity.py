@@ -6,7 +6,7 @@ the device, so it is the same on every run and no vendor's adapter has it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from fireflyer.errors import Problem
 from fireflyer.load.assets import Asset, Assets
@@ -48,13 +48,43 @@ def asset_of(assets: Assets, device: str, hca: str = "", first: bool = True) -> 
     return assets.rows.get(device) if first else None
 
 
-def asset_problems(assets: Assets, known: Iterable[str]) -> list[Problem]:
-    """Return the rows that name no device of the site."""
+def asset_problems(
+    assets: Assets, known: Iterable[str], first_adapters: Collection[str]
+) -> list[Problem]:
+    """Return the rows that name no device of the site, or say a first adapter's GUID again."""
     names = set(known)
-    return [
+    problems = [
+        assets.problem(
+            asset,
+            "name",
+            f"the row {name.partition(':')[0]} gives a GUID for the first adapter too",
+            "keep one of the two",
+        )
+        for name, asset in assets.rows.items()
+        if name in first_adapters and asset.guid is not None and _has_guid(assets, name)
+    ]
+    return problems + [
         assets.problem(
             asset, "name", "is no device of this site", "correct the name or remove the row"
         )
         for name, asset in assets.rows.items()
         if name not in names
     ]
+
+
+def _has_guid(assets: Assets, adapter: str) -> bool:
+    row = assets.rows.get(adapter.partition(":")[0])
+    return row is not None and row.guid is not None
+
+
+def guid_problems(assets: Assets, guids: Iterable[tuple[str, Guid]]) -> list[Problem]:
+    """Return the rows whose GUID another device of the fabric has, placeholders included."""
+    problems: list[Problem] = []
+    owner: dict[int, str] = {}
+    for name, found in sorted(guids, key=lambda pair: not pair[1].placeholder):
+        first = owner.setdefault(found.value, name)
+        row = assets.rows.get(name) or assets.rows.get(name.partition(":")[0])
+        if first != name and row is not None:
+            limit = f"its GUID {found} is that of {first}"
+            problems.append(assets.problem(row, "guid", limit, "correct one of them"))
+    return problems

@@ -8,8 +8,7 @@ exactly. Appending compute or storage nodes moves no node that was there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterator
 
 from fireflyer.model.fabric import Port
 
@@ -21,14 +20,6 @@ def backwards(leaves: tuple[str, ...], host_ports: int) -> Iterator[Port]:
             yield Port(leaf, port)
 
 
-def forwards(leaves: tuple[str, ...], host_ports: int, taken: frozenset[Port]) -> Iterator[Port]:
-    """Yield the host ports left for compute: the lowest port of each leaf, first leaf first."""
-    for port in range(1, host_ports + 1):
-        for leaf in leaves:
-            if (candidate := Port(leaf, port)) not in taken:
-                yield candidate
-
-
 def place(
     leaves: tuple[str, ...], host_ports: int, compute: int, storage: int, management: int
 ) -> tuple[list[Port], list[Port], list[Port]]:
@@ -37,13 +28,6 @@ def place(
     The budget was checked: there is room. Management nodes come before storage, so only
     appending one of them moves others.
     """
-    back = backwards(leaves, host_ports)
-    managers = list(islice(back, management))
-    stores = list(islice(back, storage))
-    front = forwards(leaves, host_ports, frozenset(_both(managers, stores)))
-    return list(islice(front, compute)), stores, managers
-
-
-def _both(first: Iterable[Port], second: Iterable[Port]) -> Iterator[Port]:
-    yield from first
-    yield from second
+    order = list(backwards(leaves, host_ports))
+    forwards = order[::-1]
+    return forwards[:compute], order[management:][:storage], order[:management]

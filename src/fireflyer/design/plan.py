@@ -92,8 +92,7 @@ def plan(fabric: Fabric, shape: Shape) -> Plan:
         ),
         network_price=sum(switch.model.relative_price for switch in fabric.switches),
         server_price=sum(node.model.relative_price for node in fabric.nodes),
-        placeholder_guids=sum(port.guid.placeholder for port in fabric.node_port.values())
-        + sum(switch.guid.placeholder for switch in fabric.switches),
+        placeholder_guids=fabric.placeholders,
     )
 
 
@@ -186,7 +185,7 @@ def as_text(found: Plan) -> str:
     ]
     if found.placeholder_guids:
         lines.append(
-            f"note        {found.placeholder_guids:,} GUIDs are placeholders (no assets.csv)"
+            f"note        {found.placeholder_guids:,} GUIDs are placeholders, assets.csv lacks them"
         )
     return "\n".join(lines)
 

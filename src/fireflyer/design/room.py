@@ -6,9 +6,8 @@ rack has the same mix. A node's rack follows from its number alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
 
 from fireflyer.errors import Problem
 from fireflyer.load import Site
@@ -20,31 +19,27 @@ KEY = "cluster.racks"
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
-    """What one rack holds."""
-
-    units: int
-    watts: float
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
 class Room:
-    """The racks of a site."""
+    """The racks of a site. Zones take turns with rows, so that none grows into another."""
 
     racks: Racks
-    rows_per_zone: int
     zones: tuple[str, ...]
 
     def place(self, zone: int, row: int, column: int, unit: int) -> Place:
         """Return the place in a zone's row, both counted from 0."""
         name = f"{self.zones[zone]}-r{row + 1:02d}-{column + 1:02d}"
-        return Place(name, unit, zone * self.rows_per_zone + row, column)
+        return Place(name, unit, row * len(self.zones) + zone, column)
 
-    def network(self, zone: int, slot: int, heights: int) -> Place:
-        """Return the place of the zone's network device number `slot`."""
-        rack, position = divmod(slot, self.racks.switches)
-        return self.place(zone, 0, rack, position * heights + 1)
+    def network(self, zone: int, heights: Sequence[int]) -> list[Place]:
+        """Return the places of the zone's network devices, from the bottom of each rack up."""
+        places: list[Place] = []
+        unit = 1
+        for slot, height in enumerate(heights):
+            rack, position = divmod(slot, self.racks.switches)
+            unit = 1 if position == 0 else unit
+            places.append(self.place(zone, 0, rack, unit))
+            unit += height
+        return places
 
     def node(self, zone: int, rack: int, unit: int) -> Place:
         """Return a place in the zone's node rack number `rack`."""
@@ -52,55 +47,63 @@ class Room:
         return self.place(zone, 1 + row, column, unit)
 
 
-def make_room(site: Site, zones: tuple[str, ...]) -> Room:
-    """Return the room that the intent's racks make."""
-    racks, cluster = site.cluster.racks, site.cluster
-    node_racks = max(
-        ceil(ceil(cluster.compute.nodes / len(zones)) / max(racks.nodes.compute, 1)),
-        ceil(ceil(cluster.storage.nodes / len(zones)) / max(racks.nodes.storage, 1)),
-    )
-    return Room(racks=racks, rows_per_zone=1 + ceil(node_racks / racks.per_row), zones=zones)
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Something that stands in a rack."""
+
+    name: str
+    place: Place
+    rack_units: int
+    power_w: float
 
 
-def rack_problems(site: Site, network_devices: int) -> list[Problem]:
-    """Return racks that are too high, draw too much, or are too many for a row."""
-    racks, at = site.cluster.racks, site.document.problem
-    nodes, switches = site.catalogue.nodes, site.catalogue.switches
-    compute, storage = nodes[site.cluster.compute.model], nodes[site.cluster.storage.model]
-    problems = [
-        at(
-            f"{KEY}.nodes.{role}",
-            0,
-            f"leaves no rack for {count} {role} nodes",
-            "set it to 1 or more",
+def empty_rack_problems(site: Site) -> list[Problem]:
+    """Return the roles that have nodes and no place in a node rack."""
+    cluster, key = site.cluster, f"{KEY}.nodes"
+    return [
+        site.document.problem(
+            f"{key}.{role}", 0, f"leaves no rack for {count} {role} nodes", "set it to 1 or more"
         )
         for role, per_rack, count in (
-            ("compute", racks.nodes.compute, site.cluster.compute.nodes),
-            ("storage", racks.nodes.storage, site.cluster.storage.nodes),
+            ("compute", cluster.racks.nodes.compute, cluster.compute.nodes),
+            ("storage", cluster.racks.nodes.storage, cluster.storage.nodes),
         )
         if count and not per_rack
     ]
-    mixed = Load(
-        units=racks.nodes.compute * compute.rack_units + racks.nodes.storage * storage.rack_units,
-        watts=racks.nodes.compute * compute.power_w + racks.nodes.storage * storage.power_w,
-        what=f"{racks.nodes.compute} compute and {racks.nodes.storage} storage nodes",
-    )
-    leaf = switches[site.cluster.fabric.leaf.model]
-    network = Load(
-        units=racks.switches * leaf.rack_units,
-        watts=racks.switches * leaf.power_w,
-        what=f"{racks.switches} switches",
-    )
-    for key, load in ((f"{KEY}.nodes", mixed), (f"{KEY}.switches", network)):
-        if load.units > racks.units:
-            limit = f"{load.what} take {load.units} units, a rack has {racks.units}"
-            problems.append(at(key, None, limit, "put fewer in a rack"))
-        if load.watts > racks.power_kw * 1000:
-            limit = f"{load.what} draw {load.watts / 1000:g} kW, a rack has {racks.power_kw:g} kW"
-            problems.append(at(key, None, limit, "put fewer in a rack, or raise racks.power_kw"))
-    if -(-network_devices // racks.switches) > racks.per_row:
-        limit = f"{network_devices} switches and management nodes of a zone do not fit one row"
-        problems.append(at(f"{KEY}.per_row", racks.per_row, limit, "raise it"))
+
+
+def rack_problems(site: Site, boxes: Iterable[Box]) -> list[Problem]:
+    """Return racks that are too high, draw too much, or stand past the end of a row.
+
+    One problem for each kind of rack and limit: the worst rack is named.
+    """
+    racks, at = site.cluster.racks, site.document.problem
+    content: dict[str, list[Box]] = {}
+    for box in boxes:
+        content.setdefault(box.place.rack, []).append(box)
+    worst: dict[tuple[str, str], tuple[float, str, int]] = {}
+    columns = 0
+    for rack, held in content.items():
+        kind = "switches" if held[0].place.row < site.cluster.fabric.zones else "nodes"
+        top = max(box.place.unit + box.rack_units - 1 for box in held)
+        watts = sum(box.power_w for box in held)
+        for limit, value in (("units", float(top)), ("watts", watts)):
+            if value > worst.get((kind, limit), (0.0, "", 0))[0]:
+                worst[kind, limit] = (value, rack, len(held))
+        columns = max(columns, held[0].place.column + 1)
+    problems = []
+    for (kind, limit), (value, rack, count) in worst.items():
+        what = f"what stands in rack {rack} ({count} in all)"
+        if limit == "units" and value > racks.units:
+            text = f"{what} takes {value:g} units, a rack has {racks.units}"
+            problems.append(at(f"{KEY}.{kind}", None, text, "put fewer in a rack"))
+        if limit == "watts" and value > racks.power_kw * 1000:
+            text = f"{what} draws {value / 1000:g} kW, a rack has {racks.power_kw:g} kW"
+            remedy = "put fewer in a rack, or raise racks.power_kw"
+            problems.append(at(f"{KEY}.{kind}", None, text, remedy))
+    if columns > racks.per_row:
+        text = f"the switches and management nodes of a zone take {columns} racks of its first row"
+        problems.append(at(f"{KEY}.per_row", racks.per_row, text, f"raise it to {columns}"))
     return problems
 
 
@@ -134,4 +137,5 @@ def length_problem(site: Site, family: CableFamily, longest: Mapping[str, float]
         f"{len(longest)} cables are longer than any sold for {family.gbps} Gb/s"
         f" ({reach:g} m); {cable} needs {need:.1f} m"
     )
-    return site.document.problem(KEY, None, limit, "use longer rows or a smaller pitch")
+    remedy = "lower racks.row_pitch_m or racks.pitch_m, or raise racks.per_row"
+    return site.document.problem(KEY, None, limit, remedy)

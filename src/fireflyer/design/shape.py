@@ -118,11 +118,15 @@ def _wiring_problems(site: Site) -> list[Problem]:
     fabric, at = site.cluster.fabric, site.document.problem
     shape = shape_of(site)
     problems: list[Problem] = []
-    speeds = {m.port_gbps for m in (shape.leaf, shape.spine, shape.core) if m is not None}
-    if len(speeds) > 1:
-        limit = f"ports of {shape.leaf.port_gbps} Gb/s below ports of {shape.spine.port_gbps} Gb/s"
-        remedy = "choose models of one speed"
-        problems.append(at(f"{FABRIC}.spine.model", shape.spine.name, limit, remedy))
+    upper = {"spine": shape.spine, "core": shape.core}
+    if fabric.interzone is not None:
+        upper["interzone"] = site.catalogue.switches[fabric.interzone.model]
+    for name, model in upper.items():
+        if model is not None and model.port_gbps != shape.leaf.port_gbps:
+            limit = f"has ports of {model.port_gbps} Gb/s, leaves have {shape.leaf.port_gbps} Gb/s"
+            remedy = "choose models of one speed"
+            problems.append(at(f"{FABRIC}.{name}.model", model.name, limit, remedy))
+    problems += _adapter_problems(site, shape)
     if shape.leaf_uplinks >= shape.leaf.ports:
         limit = (
             f"{shape.leaf_uplinks} uplinks leave no host port on a leaf of {shape.leaf.ports} ports"
@@ -143,6 +147,21 @@ def _wiring_problems(site: Site) -> list[Problem]:
     if fabric.interzone is not None and shape.leaves < 2:
         limit = "a zone with a gateway leaf needs a leaf for hosts too"
         problems.append(at(f"{FABRIC}.leaf.count", shape.leaves, limit, "set it to 2 or more"))
+    return problems
+
+
+def _adapter_problems(site: Site, shape: Shape) -> list[Problem]:
+    problems = []
+    for role in ("compute", "storage", "management"):
+        node = site.catalogue.nodes[getattr(site.cluster, role).model]
+        slow = [nic for nic in node.nics if nic.gbps != shape.leaf.port_gbps]
+        if slow:
+            limit = (
+                f"its adapter {slow[0].hca} has {slow[0].gbps} Gb/s, leaves have"
+                f" {shape.leaf.port_gbps} Gb/s"
+            )
+            key = f"cluster.{role}.model"
+            problems.append(site.document.problem(key, node.name, limit, "choose another model"))
     return problems
 
 
@@ -199,7 +218,7 @@ def model_problems(site: Site) -> list[Problem]:
         if node.role != role:
             limit = f"is a model for {node.role} nodes"
             problems.append(at(key, model, limit, f"choose a model for {role} nodes"))
-        elif role == "storage" and len(node.nics) < zones:
+        elif role == "storage" and cluster.storage.nodes and len(node.nics) < zones:
             limit = f"has {len(node.nics)} adapters for {zones} zones"
             problems.append(at(key, model, limit, "choose a model with an adapter for each zone"))
     return problems

@@ -48,6 +48,15 @@ def sl_to_vl(traffic: TrafficIntent) -> tuple[int, ...]:
     return tuple(lanes.get(sl, default) for sl in range(SLS))
 
 
+def operational_vls(lanes: int) -> int:
+    """Return PortInfo's code for that many lanes: 1 for one, 2 for two, 3 for four, 4 for eight.
+
+    >>> [operational_vls(lanes) for lanes in (1, 2, 3, 4, 5, 8)]
+    [1, 2, 3, 3, 4, 4]
+    """
+    return (lanes - 1).bit_length() + 1
+
+
 def arbitration(traffic: TrafficIntent, priority: str) -> tuple[tuple[int, int], ...]:
     """Return the (VL, weight) entries of one arbitration table, by lane."""
     rows = (row for row in traffic.classes if row.priority == priority)

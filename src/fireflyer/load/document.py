@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import yaml
 
 from fireflyer.errors import IntentError, Problem
 
+MOST_KEYS = 20_000
 Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -33,18 +35,6 @@ class Document:
         text = "" if value is None else str(value)
         return Problem(where=self.where(key), key=key, value=text, limit=limit, remedy=remedy)
 
-    def value(self, key: str) -> object:
-        """Return the value at a dotted key, None where there is none."""
-        found = self.data
-        for part in key.split("."):
-            if isinstance(found, Mapping):
-                found = found.get(part)
-            elif isinstance(found, tuple) and part.isdigit() and int(part) < len(found):
-                found = found[int(part)]
-            else:
-                return None
-        return found
-
 
 def read(file: Path) -> Document:
     """Read a YAML file.
@@ -62,13 +52,24 @@ def read(file: Path) -> Document:
         raise _unreadable(file, 1, f"cannot be read ({error})", "make it readable UTF-8") from None
     try:
         node = yaml.compose(text, Loader=Loader)
-        lines = dict(_lines(node, "")) if node else {}
-        data = yaml.load(text, Loader=Loader)  # noqa: S506 - a safe loader
+        lines = dict(islice(_lines(node, ""), MOST_KEYS + 1)) if node else {}
+        if len(lines) > MOST_KEYS:
+            limit = f"has more than {MOST_KEYS:,} keys, aliases counted each time"
+            raise _unreadable(file, 1, limit, "state intent, not data")
+        data = _frozen(yaml.load(text, Loader=Loader))  # noqa: S506 - a safe loader
+        twice = _twice(node, "")
+    except IntentError:
+        raise
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         line = mark.line + 1 if mark else 1
         raise _unreadable(file, line, f"not YAML: {error.problem}", "correct the line") from None
-    if twice := _twice(node, ""):
+    except RecursionError:
+        raise _unreadable(file, 1, "is nested too deeply", "state it flat") from None
+    except (yaml.YAMLError, ValueError) as error:
+        said = str(error).splitlines()[0]
+        raise _unreadable(file, 1, f"not YAML: {said}", "correct the value") from None
+    if twice:
         raise IntentError(
             Problem(
                 where=f"{file}:{line}",
@@ -79,7 +80,7 @@ def read(file: Path) -> Document:
             )
             for key, line in twice
         )
-    return Document(file=file, data=_frozen(data), lines=lines)
+    return Document(file=file, data=data, lines=lines)
 
 
 def _unreadable(file: Path, line: int, limit: str, remedy: str) -> IntentError:

@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from fireflyer.errors import IntentError, Problem
 from fireflyer.load.document import Document
-from fireflyer.model.base import Record
+from fireflyer.model.base import DNS_NAME_PATTERN, NAME_PATTERN, Record
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 
@@ -27,6 +27,10 @@ _KINDS = {
     "model_type": "a mapping",
     "model_attributes_type": "a mapping",
     "dict_type": "a mapping",
+}
+_PATTERNS = {
+    NAME_PATTERN: "must be lower-case letters, digits and dashes",
+    DNS_NAME_PATTERN: "must be an IPv4 address or a DNS name in lower case",
 }
 _BOUNDS = {
     "greater_than_equal": ("ge", "must be at least {}"),
@@ -65,11 +69,15 @@ def _problem(document: Document, record: type[Record], error: ErrorDetails) -> P
     if kind == "literal_error":
         return document.problem(key, found, f"must be {context['expected']}", "choose one")
     if kind == "string_pattern_mismatch":
-        limit = f"must match {context['pattern']}"
+        limit = _PATTERNS.get(context["pattern"], f"must match {context['pattern']}")
         return document.problem(key, found, limit, "rename it")
     if kind == "too_short":
         limit = f"must have at least {context['min_length']} entry"
         return document.problem(key, found, limit, "add one")
+    if kind in ("too_long", "string_too_long"):
+        limit = f"must have at most {context['max_length']}"
+        unit = "characters" if kind == "string_too_long" else "entries"
+        return document.problem(key, found, f"{limit} {unit}", "shorten it")
     return document.problem(key, found, error["msg"], "correct it")
 
 

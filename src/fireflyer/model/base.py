@@ -6,8 +6,14 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", max_length=40)]
+_LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+NAME_PATTERN = f"^{_LABEL}$"
+DNS_NAME_PATTERN = rf"^{_LABEL}(\.{_LABEL})*$"
+
+Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=40)]
 """A DNS label."""
+DnsName = Annotated[str, Field(pattern=DNS_NAME_PATTERN, max_length=200)]
+"""A DNS name or an IPv4 address: both are labels with dots between."""
 
 
 class Record(BaseModel):

@@ -205,6 +205,12 @@ class Fabric:
         raise AssertionError("a fabric has at least one spine")
 
     @property
+    def placeholders(self) -> int:
+        """Number of adapters and switches whose GUID is invented."""
+        guids = [port.guid for port in self.node_port.values()]
+        return sum(guid.placeholder for guid in (*guids, *(s.guid for s in self.switches)))
+
+    @property
     def traffic_default(self) -> TrafficClass:
         return self.traffic_class(self.intent.traffic.default)
 

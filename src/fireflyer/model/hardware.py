@@ -27,6 +27,8 @@ class SwitchModel(Record):
     port_gbps: Count
     port_name: Annotated[str, Field(pattern=r"\{port\}")]
     """The vendor's name of a port; `{port}` stands for its number on the front panel."""
+    interface: Annotated[str, Field(pattern=r"^[a-z]+ [0-9/]*\{port\}$")]
+    """The same port on the command line of its system."""
     rack_units: Count
     power_w: Watts
     """Draw to plan with, optics included."""

@@ -10,12 +10,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fireflyer.model.base import Name, Record
+from fireflyer.model.base import DnsName, Name, Record
 
 Count = Annotated[int, Field(ge=1, le=100_000)]
 CountOrNone = Annotated[int, Field(ge=0, le=100_000)]
 Metres = Annotated[float, Field(ge=0, le=1000)]
-Host = Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
+Host = Annotated[str, Field(pattern=r"^[a-z0-9-]+$", max_length=63)]
 
 
 class SwitchLayer(Record):
@@ -62,7 +62,7 @@ class Services(Record):
     """Which management nodes run what."""
 
     slurm_controller: Annotated[tuple[Host, ...], Field(min_length=1)]
-    subnet_manager: Annotated[tuple[Host, ...], Field(min_length=1)]
+    subnet_manager: Annotated[tuple[Host, ...], Field(min_length=1, max_length=8)]
     """In order of priority: the first is master."""
 
 
@@ -145,7 +145,7 @@ class Cluster(Record):
     """The whole intent of a site."""
 
     name: Name
-    domain: Annotated[str, Field(pattern=r"^[a-z0-9.-]+$")]
+    domain: DnsName
     fabric: FabricIntent
     compute: Nodes
     storage: Nodes
@@ -154,8 +154,8 @@ class Cluster(Record):
     traffic: TrafficIntent
     addresses: Addresses
     racks: Racks
-    ntp_servers: tuple[str, ...] = ()
-    syslog_servers: tuple[str, ...] = ()
+    ntp_servers: tuple[DnsName, ...] = ()
+    syslog_servers: tuple[DnsName, ...] = ()
 
 
 class IntentFile(Record):

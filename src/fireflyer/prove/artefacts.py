@@ -21,7 +21,7 @@ def artefact_findings(fabric: Fabric, tree: Path) -> tuple[Finding, ...]:
     Raises:
         OperatingError: the folder is no rendered tree, or lacks the proved groups.
     """
-    listed = {entry.path for entry in read_manifest(tree)}
+    listed = {entry.path for entry in read_manifest(tree)[1]}
     findings = []
     for entry in manifest(artefacts(fabric, PROVED)):
         file = tree / entry.path

@@ -9,16 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fireflyer.errors import OperatingError
-from fireflyer.model.fabric import Fabric, Port, Role
+from fireflyer.model.fabric import Fabric, Role
 from fireflyer.prove.artefacts import artefact_findings
 from fireflyer.prove.dumps import read_links, read_subnet
+from fireflyer.prove.netfile import disagreements as one_sided
+from fireflyer.prove.netfile import parse_netfile, read_netfile, reconciled
 from fireflyer.prove.paths import ask_paths
 from fireflyer.prove.programs import require_programs
 from fireflyer.prove.second_judge import Verdict, disagreements, judge
 from fireflyer.prove.simulator import simulator
 from fireflyer.prove.subnet_manager import subnet_manager
 from fireflyer.prove.tables import read_tables
-from fireflyer.verify.cabling import cabling_findings
+from fireflyer.render import artefacts
+from fireflyer.render.opensm import FILES
+from fireflyer.verify.cabling import adapters_as_planned, cabling_findings
 from fireflyer.verify.finding import Finding
 from fireflyer.verify.log import log_findings
 from fireflyer.verify.qos import path_findings, table_findings
@@ -52,8 +56,11 @@ def prove(fabric: Fabric, tree: Path, progress: Callable[[str], None]) -> Proof:
     manager = fabric.intent.services.subnet_manager[0]
     host = f"{manager} {fabric.node[manager].ports[0].hca}"
     with tempfile.TemporaryDirectory(prefix="fireflyer-prove-") as folder:
+        netfile = tree / "ibsim" / "fabric.net"
+        netfile, edits = _usable(fabric, netfile, host, Path(folder))
+        findings += edits
         progress("ibsim: loading the fabric")
-        with simulator(tree / "ibsim" / "fabric.net", host, Path(folder)) as sim:
+        with simulator(netfile, host, Path(folder)) as sim:
             progress("ibnetdiscover: comparing every link with the plan")
             links = read_links(sim.run("ibnetdiscover"))
             if not links:
@@ -63,7 +70,7 @@ def prove(fabric: Fabric, tree: Path, progress: Callable[[str], None]) -> Proof:
                 )
             findings += cabling_findings(fabric, links)
             progress("OpenSM: routing the fabric")
-            with subnet_manager(sim, tree / "opensm" / manager) as opensm:
+            with subnet_manager(sim, tree / "opensm" / manager, FILES) as opensm:
                 findings += log_findings(opensm.said)
                 subnet = read_subnet(fabric, links, opensm.folder)
                 progress("walking every pair of end ports; ibdmchk does the same")
@@ -71,10 +78,12 @@ def prove(fabric: Fabric, tree: Path, progress: Callable[[str], None]) -> Proof:
                 verdict = judge(sim)
                 balances = tuple(balance(fabric, subnet, r) for r in (Role.STORAGE, Role.COMPUTE))
                 findings += routing_findings(walked, balances)
-                findings += disagreements(walked, verdict)
+                if adapters_as_planned(fabric, links):  # else the two count different things
+                    findings += disagreements(walked, verdict)
                 progress("reading SL2VL and VL arbitration back from every switch")
                 tables = tuple(read_tables(sim, subnet))
-                findings += table_findings(fabric.intent.traffic, tables, _switch_ports(fabric))
+                seen_ports = int((subnet.neighbour >= 0).sum() + (subnet.end_port > 0).sum())
+                findings += table_findings(fabric.intent.traffic, tables, seen_ports)
                 answers = ask_paths(sim, fabric, subnet)
                 findings += path_findings(answers)
     return Proof(
@@ -89,7 +98,30 @@ def prove(fabric: Fabric, tree: Path, progress: Callable[[str], None]) -> Proof:
     )
 
 
-def _switch_ports(fabric: Fabric) -> int:
-    """Return the number of cabled switch ports."""
-    ends: list[Port] = [end for cable in fabric.cables for end in (cable.a, cable.z)]
-    return sum(end.device in fabric.switch for end in ends)
+def _usable(
+    fabric: Fabric, netfile: Path, host: str, folder: Path
+) -> tuple[Path, tuple[Finding, ...]]:
+    """Return a netfile that ibsim takes: the rendered one, or a copy where its ends agree.
+
+    Raises:
+        OperatingError: it cannot be read, or lacks the subnet manager's adapter.
+    """
+    found = read_netfile(netfile)
+    if host not in {node.description for node in found.nodes.values()}:
+        raise OperatingError(
+            f'{netfile} has no adapter "{host}", and OpenSM runs there; give it its name back'
+        )
+    torn = one_sided(found)
+    if not torn:
+        return netfile, ()
+    rendered = parse_netfile(artefacts(fabric, ("ibsim",))["ibsim/fabric.net"], "the rendering")
+    copy = folder / "fabric.net"
+    copy.write_text(reconciled(found, rendered))
+    node, port = torn[0]
+    message = (
+        f"{len(torn)} lines name a far end that does not name them back, the first is line"
+        f" {found.line[torn[0]]}, {found.nodes[node].description} port {port};"
+        " the edited end counts"
+    )
+    remedy = "change both ends of a link"
+    return copy, (Finding("artefact", "ends of links", message, remedy),)

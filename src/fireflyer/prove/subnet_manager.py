@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from fireflyer.render.opensm import CONFIG_DIR
 from fireflyer.verify.log import UP
 
 TIMEOUT_S = 120
+_DAEMON = re.compile(rb"(?mi)^\s*daemon\s+true")
 ERROR_INFO_ROUTING = "0x43"
 """Log flags that make OpenSM dump its tables."""
 
@@ -31,7 +33,9 @@ class SubnetManager:
 
 
 @contextmanager
-def subnet_manager(simulator: Simulator, files: Path) -> Iterator[SubnetManager]:
+def subnet_manager(
+    simulator: Simulator, files: Path, names: tuple[str, ...]
+) -> Iterator[SubnetManager]:
     """Run OpenSM with the files of one subnet-manager host; it ends with the block.
 
     The files name each other under /etc/opensm; here they are read from a copy.
@@ -42,9 +46,14 @@ def subnet_manager(simulator: Simulator, files: Path) -> Iterator[SubnetManager]
     folder = simulator.folder
     config = folder / "etc"
     config.mkdir()
-    for file in sorted(files.iterdir()):
-        text = file.read_text().replace(f"{CONFIG_DIR}/", f"{config}/")
-        (config / file.name).write_text(text)
+    for name in names:
+        data = (files / name).read_bytes()
+        if name == "opensm.conf" and _DAEMON.search(data):
+            raise OperatingError(
+                f"{files / name}: daemon TRUE would leave OpenSM running; remove the line, the"
+                " service that starts OpenSM decides that"
+            )
+        (config / name).write_bytes(data.replace(f"{CONFIG_DIR}/".encode(), f"{config}/".encode()))
     log, out = folder / "osm.log", folder / "osm.out"
     command = [program("opensm"), "-F", str(config / "opensm.conf"), "-D", ERROR_INFO_ROUTING]
     command += ["-e", "-f", str(log), "--dump_files_dir", str(folder)]
@@ -60,8 +69,9 @@ def subnet_manager(simulator: Simulator, files: Path) -> Iterator[SubnetManager]
         )
         try:
             _wait_swept(process, log)
-            said = (out.read_text(errors="replace") + log.read_text(errors="replace")).splitlines()
-            yield SubnetManager(folder=folder, said=tuple(said))
+            said = out.read_text(errors="replace") + log.read_text(errors="replace")
+            said = said.replace(str(config), CONFIG_DIR)
+            yield SubnetManager(folder=folder, said=tuple(said.splitlines()))
         finally:
             process.kill()
             process.wait()
@@ -75,7 +85,13 @@ def _wait_swept(process: subprocess.Popen[bytes], log: Path) -> None:
         if UP in text or "Errors during initialization" in text:
             return
         if process.poll() is not None:
-            last = text.strip().splitlines()[-1:] or ["its log is empty"]
-            raise OperatingError(f"opensm ended with {process.returncode}: {last[0]}")
+            raise OperatingError(f"opensm ended with {process.returncode}: {_last(text)}")
         time.sleep(0.1)
-    raise OperatingError(f"opensm did not bring the subnet up within {TIMEOUT_S} s; see {log}")
+    text = log.read_text(errors="replace") if log.exists() else ""
+    raise OperatingError(
+        f"opensm did not bring the subnet up within {TIMEOUT_S} s; its last words: {_last(text)}"
+    )
+
+
+def _last(text: str) -> str:
+    return " / ".join(text.strip().splitlines()[-3:]) or "none"

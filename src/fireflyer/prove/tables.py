@@ -18,7 +18,9 @@ from fireflyer.prove.simulator import Simulator
 from fireflyer.verify.qos import PortTables
 from fireflyer.verify.routing import RoutedSubnet
 
-SMI_CLASS, SL_TO_VL, VL_ARBITRATION = 1, 0x17, 0x18
+SMI_CLASS, PORT_INFO, SL_TO_VL, VL_ARBITRATION = 1, 0x15, 0x17, 0x18
+OPERATIONAL_VLS_BYTE = 43
+"""Of PortInfo; the code is in the high half."""
 LOW_BLOCK, HIGH_BLOCK = 1, 3
 TIMEOUT_MS = 1000
 
@@ -67,7 +69,9 @@ def _tables(lines: Iterable[str], lids: dict[int, str]) -> Iterator[PortTables]:
     for line in lines:
         fields = line.split()
         where, kind, number, data = fields[:2], fields[2], fields[3], fields[4]
-        table = held.setdefault((int(where[0]), int(where[1])), {"sl2vl": {}, "arb": {}})
+        table = held.setdefault(
+            (int(where[0]), int(where[1])), {"sl2vl": {}, "arb": {}, "info": {}}
+        )
         table[kind][int(number)] = bytes.fromhex(data)
     for (lid, port), table in held.items():
         yield PortTables(
@@ -76,6 +80,7 @@ def _tables(lines: Iterable[str], lids: dict[int, str]) -> Iterator[PortTables]:
             sl_to_vl={number: _nibbles(data) for number, data in table["sl2vl"].items()},
             high=_entries(table["arb"].get(HIGH_BLOCK, b"")),
             low=_entries(table["arb"].get(LOW_BLOCK, b"")),
+            operational_vls=table["info"][0][OPERATIONAL_VLS_BYTE] >> 4 if table["info"] else 0,
         )
 
 
@@ -113,6 +118,7 @@ def main() -> None:
             continue  # it cannot be reached: its ports would each cost seconds of silence
         for port in ports:
             questions = [("sl2vl", number, SL_TO_VL, number << 8 | port) for number in ports]
+            questions.append(("info", 0, PORT_INFO, port))
             questions += [
                 ("arb", block, VL_ARBITRATION, block << 16 | port)
                 for block in (LOW_BLOCK, HIGH_BLOCK)

@@ -41,6 +41,7 @@ def inventory(fabric: Fabric) -> Inventory:
             "fabric_slurm": {
                 "nodes": [asdict(entry) for entry in slurm.nodes(fabric)],
                 "topology": [asdict(entry) for entry in slurm.topology(fabric)],
+                "gres": [asdict(entry) for entry in slurm.gres(fabric)],
                 "partitions": [asdict(entry) for entry in slurm.partitions(fabric)],
             },
         },
@@ -85,6 +86,7 @@ def _variables(node: Node) -> Mapping[str, Json]:
         "fabric_rack": node.place.rack,
         "fabric_unit": node.place.unit,
         "fabric_model": node.model.name,
+        "fabric_asset": {"serial": node.serial, "mac": node.mac, "bmc_mac": node.bmc_mac},
         "fabric_addresses": addresses,
         "fabric_ports": [_port(port) for port in node.ports],
     }

@@ -18,7 +18,7 @@ class PortConfig:
     """One port as its switch should hold it."""
 
     name: str
-    """In MLNX-OS's spelling, such as 1/21."""
+    """In MLNX-OS's spelling, such as `ib 1/21`."""
     peer: str
     """What is at the other end; empty for a port to keep shut."""
 
@@ -54,7 +54,8 @@ def config(fabric: Fabric, switch: Switch) -> SwitchConfig:
     for number in range(1, switch.model.ports + 1):
         far = fabric.far_end.get(Port(switch.name, number))
         peer = f"{far.device} {fabric.port_name(far)}" if far else ""
-        ports.append(PortConfig(f"1/{number}", peer))
+        interface = switch.model.interface.replace("{port}", str(number))
+        ports.append(PortConfig(interface, peer))
     return SwitchConfig(
         name=switch.name,
         domain=cluster.domain,

@@ -13,13 +13,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
-from fireflyer.design.traffic import arbitration, sl_to_vl
+from fireflyer.design.traffic import arbitration, operational_vls, sl_to_vl
 from fireflyer.model.fabric import Fabric, Guid, NodePort, Role
 from fireflyer.model.intent import TrafficClass
 from fireflyer.render.template import render
 
 CONFIG_DIR = "/etc/opensm"
 """Where the files are installed on the subnet manager's host."""
+FILES = (
+    "opensm.conf",
+    "root-guids.conf",
+    "cn-guids.conf",
+    "io-guids.conf",
+    "guid-routing-order.conf",
+    "node-name-map.conf",
+    "partitions.conf",
+    "qos-policy.conf",
+)
+"""Names of the files of one host."""
 FIRST_PRIORITY = 14
 """Of the master; 15 is left for an operator's emergency."""
 
@@ -134,7 +145,7 @@ def _qos(fabric: Fabric) -> Qos:
     traffic = fabric.intent.traffic
     lanes = len(traffic.classes)
     return Qos(
-        max_op_vls=(lanes - 1).bit_length() + 1,
+        max_op_vls=operational_vls(lanes),
         lanes=lanes,
         high_limit=traffic.high_limit,
         high=_entries(arbitration(traffic, "high")),

@@ -41,6 +41,15 @@ class NodeEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class GresEntry:
+    """One line of gres.conf."""
+
+    name: str
+    type: str
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionEntry:
     """One PartitionName line of slurm.conf."""
 
@@ -134,9 +143,23 @@ def _node_entry(model: NodeModel, names: list[str], zone: str) -> NodeEntry:
         cores_per_socket=cpus.cores_per_socket,
         threads_per_core=cpus.threads_per_core,
         real_memory_mb=model.memory_mb,
-        gres=f"gpu:{len(model.gpus)}" if model.gpus else "",
+        gres=f"gpu:{_gpu_type(model)}:{len(model.gpus)}" if model.gpus else "",
         features=(f"zone_{zone}", model.name),
     )
+
+
+def gres(fabric: Fabric) -> tuple[GresEntry, ...]:
+    """Return the devices behind the nodes' GPUs: one file each, as NVIDIA's driver names them."""
+    models = {node.model.name: node.model for node in fabric.nodes_of(Role.COMPUTE)}
+    return tuple(
+        GresEntry("gpu", _gpu_type(model), f"/dev/nvidia[0-{len(model.gpus) - 1}]")
+        for model in models.values()
+        if model.gpus
+    )
+
+
+def _gpu_type(model: NodeModel) -> str:
+    return model.gpus[0].model.lower()
 
 
 def partitions(fabric: Fabric) -> tuple[PartitionEntry, ...]:

@@ -46,8 +46,8 @@ def print_manifest(site: str, entries: tuple[Entry, ...]) -> str:
     return json.dumps(content, indent=1) + "\n"
 
 
-def read_manifest(folder: Path) -> tuple[Entry, ...]:
-    """Return the manifest of a rendered tree.
+def read_manifest(folder: Path) -> tuple[str, tuple[Entry, ...]]:
+    """Return the site and the entries of a rendered tree's manifest.
 
     Raises:
         OperatingError: the folder has none, or one that cannot be read.
@@ -55,7 +55,7 @@ def read_manifest(folder: Path) -> tuple[Entry, ...]:
     file = folder / MANIFEST
     try:
         content = json.loads(file.read_text())
-        return tuple(
+        return str(content["site"]), tuple(
             Entry(str(e["path"]), str(e["sha256"]), int(e["bytes"])) for e in content["files"]
         )
     except FileNotFoundError:
@@ -63,8 +63,10 @@ def read_manifest(folder: Path) -> tuple[Entry, ...]:
             f"{folder} has no {MANIFEST}: it is not a rendered tree; name one that"
             " `fireflyer render` wrote"
         ) from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise OperatingError(f"{file} cannot be read ({error}); render the site again") from None
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        raise OperatingError(
+            f"{file} is damaged; remove {folder} and render the site again"
+        ) from None
 
 
 def write_tree(folder: Path, site: str, files: Mapping[str, str], groups: tuple[str, ...]) -> int:
@@ -76,7 +78,10 @@ def write_tree(folder: Path, site: str, files: Mapping[str, str], groups: tuple[
     Raises:
         OperatingError: the folder holds files that `render` did not write.
     """
-    kept = {} if not folder.exists() else _kept(folder, groups)
+    folder = folder.resolve()
+    if Path.cwd().resolve().is_relative_to(folder):
+        raise OperatingError(f"{folder} holds the folder you work in; name another")
+    kept = _kept(folder, site, groups) if folder.exists() else {}
     folder.parent.mkdir(parents=True, exist_ok=True)
     new = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
@@ -97,7 +102,7 @@ def write_tree(folder: Path, site: str, files: Mapping[str, str], groups: tuple[
     return len(entries)
 
 
-def _kept(folder: Path, groups: tuple[str, ...]) -> dict[str, Entry]:
+def _kept(folder: Path, site: str, groups: tuple[str, ...]) -> dict[str, Entry]:
     """Return the old tree's entries of other groups; refuse a folder that is not ours."""
     if not folder.is_dir():
         raise OperatingError(f"{folder} is a file; name a folder to write to")
@@ -108,7 +113,8 @@ def _kept(folder: Path, groups: tuple[str, ...]) -> dict[str, Entry]:
         raise OperatingError(
             f"{folder} is not empty and was not rendered; name an empty folder, or empty it"
         )
-    entries = {entry.path: entry for entry in read_manifest(folder)}
+    rendered, listed = read_manifest(folder)
+    entries = {entry.path: entry for entry in listed}
     foreign = sorted(present - entries.keys() - {MANIFEST})
     if foreign:
         more = f" and {len(foreign) - 3} more" if len(foreign) > 3 else ""
@@ -116,11 +122,22 @@ def _kept(folder: Path, groups: tuple[str, ...]) -> dict[str, Entry]:
             f"{folder} holds files that render did not write ({', '.join(foreign[:3])}{more});"
             " move them elsewhere, rendering replaces the folder"
         )
-    return {
+    kept = {
         path: entry
         for path, entry in entries.items()
         if path.partition("/")[0] not in groups and path in present
     }
+    if kept and rendered != site:
+        raise OperatingError(
+            f"{folder} holds {rendered}, not {site}; render all of {site}, or name another folder"
+        )
+    for path, entry in kept.items():
+        if hashlib.sha256((folder / path).read_bytes()).hexdigest() != entry.sha256:
+            raise OperatingError(
+                f"{folder / path} was edited since it was rendered; render without --only, or"
+                " move it elsewhere"
+            )
+    return kept
 
 
 def _exchange(new: Path, folder: Path) -> None:

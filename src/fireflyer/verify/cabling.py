@@ -72,12 +72,22 @@ def cabling_findings(
         extra -= {pair, crossed}
         findings.append(_swap(fabric, first, second))
     at = {end: link for link in links.values() if link.pair in extra for end in link.pair}
+    seen_devices = {end.guid for link in links.values() for end in link.pair}
+    dark: dict[str, list[Cable]] = {}
     for cable in sorted(missing.values(), key=lambda c: c.id):
-        findings.append(_missing(fabric, cable, at, names))
+        ends = (cable.a, cable.z)
+        unseen = [p.device for p in ends if fabric.guid(p).value not in seen_devices]
+        if len(unseen) == 2 or (unseen and not any(planned_end(fabric, p) in at for p in ends)):
+            for device in unseen:
+                dark.setdefault(device, []).append(cable)
+        else:
+            findings.append(_missing(fabric, cable, at, names))
+    findings += _dark(fabric, dark)
+    known = {planned_end(fabric, p) for c in missing.values() for p in (c.a, c.z)}
     for pair in sorted(extra, key=sorted):
-        link = links[pair]
-        if not pair & {planned_end(fabric, p) for c in missing.values() for p in (c.a, c.z)}:
-            findings.append(_unplanned(link, names))
+        if not pair & known:
+            findings.append(_unplanned(links[pair], names))
+    findings += _names(fabric, links.values())
     findings += [
         Finding(
             "cabling",
@@ -89,6 +99,53 @@ def cabling_findings(
         if pair in links and links[pair].rate not in ("", rate)
     ]
     return tuple(findings)
+
+
+def adapters_as_planned(fabric: Fabric, seen: Iterable[SeenLink]) -> bool:
+    """Return whether the adapters that are seen are those of the plan."""
+    switches = {switch.guid.value for switch in fabric.switches}
+    found = {end.guid for link in seen for end in (link.a, link.z)} - switches
+    return found == {port.guid.value for port in fabric.node_port.values()}
+
+
+def _dark(fabric: Fabric, dark: Mapping[str, list[Cable]]) -> list[Finding]:
+    """Return one finding for each device of which nothing is seen, or one for many."""
+    remedy = "check that they have power, and the cables towards what is seen"
+    if len(dark) > 8:
+        some = ", ".join(sorted(dark)[:8])
+        message = f"nothing is seen of {len(dark)} devices and their cables: {some}, ..."
+        return [Finding("cabling", f"{len(dark)} devices", message, remedy)]
+    found = []
+    for device, cables in sorted(dark.items()):
+        place = fabric.device_place(device)
+        where = f"{place.rack} U{place.unit:02d}"
+        cut = ", ".join(sorted({cable.id for cable in cables})[:4])
+        message = f"nothing is seen of it; none of its cables is up ({cut})"
+        found.append(
+            Finding("cabling", device, message, f"check its power and its cables at {where}")
+        )
+    return found
+
+
+def _names(fabric: Fabric, seen: Iterable[SeenLink]) -> list[Finding]:
+    """Return the devices that call themselves something else than planned."""
+    planned = {switch.guid.value: switch.name for switch in fabric.switches}
+    planned |= {
+        port.guid.value: f"{node.name} {port.hca}" for node in fabric.nodes for port in node.ports
+    }
+    called: dict[int, str] = {}
+    for link in seen:
+        called |= {link.a.guid: link.a_name, link.z.guid: link.z_name}
+    return [
+        Finding(
+            "cabling",
+            planned[guid],
+            f"the device with its GUID 0x{guid:016x} calls itself {name!r}",
+            "correct its name, or the row of its GUID in assets.csv",
+        )
+        for guid, name in sorted(called.items())
+        if guid in planned and name != planned[guid]
+    ]
 
 
 def _pairs(pair: frozenset[End], partner: Mapping[End, End]) -> tuple[frozenset[End], ...]:
@@ -118,27 +175,62 @@ def _swap(fabric: Fabric, first: Cable, second: Cable) -> Finding:
 def _missing(
     fabric: Fabric, cable: Cable, at: Mapping[End, SeenLink], names: Mapping[End, str]
 ) -> Finding:
-    seen = []
+    """Say of a cable that is not up what its two ends hold instead."""
+    held: dict[Port, str] = {}
     for port in (cable.a, cable.z):
         end = planned_end(fabric, port)
         if link := at.get(end):
             other, name = (link.z, link.z_name) if link.a == end else (link.a, link.a_name)
-            seen.append(f"{port} leads to {names.get(other, f'{name} 0x{other.guid:016x}')}")
-    if seen:
-        message = f"planned {_path(fabric, cable)}, but {' and '.join(seen)}"
-        return Finding("cabling", cable.id, message, f"move it to {_where(fabric, cable.z)}")
+            held[port] = _called(other, name, names)
+            planned = cable.z if port == cable.a else cable.a
+            if name == _description(fabric, planned) and not _is_planned(fabric, other):
+                return Finding(
+                    "cabling",
+                    cable.id,
+                    f"{_end(fabric, port)} leads to {name}, whose GUID 0x{other.guid:016x} is not"
+                    " in the plan",
+                    "if the device was replaced, put the GUID into assets.csv",
+                )
+    if not held:
+        return Finding(
+            "cabling",
+            cable.id,
+            f"no link between {_path(fabric, cable, 'and')}",
+            f"check the cable at {_where(fabric, cable.a)} and {_where(fabric, cable.z)}",
+        )
+    seen = " and ".join(f"{_end(fabric, port)} leads to {what}" for port, what in held.items())
+    # An end that is taken by its own cable is right, and the cable's other end is astray.
+    astray = [
+        _where(fabric, cable.z if port == cable.a else cable.a)
+        for port in (cable.a, cable.z)
+        if port in held
+    ]
     return Finding(
         "cabling",
         cable.id,
-        f"no link between {_path(fabric, cable)}",
-        f"check the cable at {_where(fabric, cable.a)} and {_where(fabric, cable.z)}",
+        f"planned {_path(fabric, cable)}, but {seen}",
+        f"move the far end to {' and '.join(astray)}",
     )
+
+
+def _description(fabric: Fabric, port: Port) -> str:
+    """Return what a device should call itself."""
+    return port.device if port.device in fabric.switch else _end(fabric, port)
+
+
+def _is_planned(fabric: Fabric, end: End) -> bool:
+    return any(switch.guid.value == end.guid for switch in fabric.switches) or any(
+        port.guid.value == end.guid for port in fabric.node_port.values()
+    )
+
+
+def _called(end: End, name: str, names: Mapping[End, str]) -> str:
+    return names.get(end, f"{name} 0x{end.guid:016x} port {end.number}")
 
 
 def _unplanned(link: SeenLink, names: Mapping[End, str]) -> Finding:
     ends = [
-        names.get(end, f"{name} 0x{end.guid:016x} port {end.number}")
-        for end, name in ((link.a, link.a_name), (link.z, link.z_name))
+        _called(end, name, names) for end, name in ((link.a, link.a_name), (link.z, link.z_name))
     ]
     message = f"{ends[0]} is linked to {ends[1]}, which is not planned"
     return Finding(
@@ -146,8 +238,8 @@ def _unplanned(link: SeenLink, names: Mapping[End, str]) -> Finding:
     )
 
 
-def _path(fabric: Fabric, cable: Cable) -> str:
-    return f"{_end(fabric, cable.a)} to {_end(fabric, cable.z)}"
+def _path(fabric: Fabric, cable: Cable, joint: str = "to") -> str:
+    return f"{_end(fabric, cable.a)} {joint} {_end(fabric, cable.z)}"
 
 
 def _end(fabric: Fabric, port: Port) -> str:
