@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from fireflyer.errors import IntentError
 from fireflyer.load.catalogue import load_catalogue
 from fireflyer.model.hardware import Gpu, Nic
+from fireflyer.paths import HARDWARE
 
 CATALOGUE = load_catalogue()
 
@@ -58,10 +60,15 @@ def test_the_fire_flyer_node_is_the_papers() -> None:
 
 
 def test_a_model_in_the_wrong_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "cables").mkdir()
+    shutil.copytree(HARDWARE, tmp_path, dirs_exist_ok=True)
     (tmp_path / "cables" / "other.yml").write_text(
         "name: hdr\ngbps: 200\nsource: none\n"
         "offers: [{medium: dac, maximum_m: 2.0, lengths_m: [2.0], power_w: 0.1}]\n"
     )
     with pytest.raises(IntentError, match=r"name is hdr: the file is named other\.yml"):
+        load_catalogue(tmp_path)
+
+
+def test_an_empty_catalogue_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(IntentError, match=r"switches:1: folder: holds no model"):
         load_catalogue(tmp_path)

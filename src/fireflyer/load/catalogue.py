@@ -25,6 +25,15 @@ def load_catalogue(folder: Path = HARDWARE) -> Catalogue:
     switches = _read_folder(folder / "switches", SwitchModel, problems)
     nodes = _read_folder(folder / "nodes", NodeModel, problems)
     cables = _read_folder(folder / "cables", CableFamily, problems)
+    of_speed: dict[int, str] = {}
+    for family in cables.values():
+        if (first := of_speed.setdefault(family.gbps, family.name)) != family.name:
+            where, limit = f"{folder}/cables/{family.name}.yml:1", f"{first} is for that speed too"
+            remedy = "put the offers of one speed into one file"
+            value = str(family.gbps)
+            problems.append(
+                Problem(where=where, key="gbps", value=value, limit=limit, remedy=remedy)
+            )
     if problems:
         raise IntentError(problems)
     return Catalogue(
@@ -46,4 +55,10 @@ def _read_folder(folder: Path, kind: type[Model], problems: list[Problem]) -> di
             limit = f"the file is named {file.name}"
             problems.append(document.problem("name", model.name, limit, remedy))
         models[model.name] = model
+    if not models and not problems:
+        where = f"{folder}:1"
+        remedy = "run fireflyer from the repository it was installed from"
+        problems.append(
+            Problem(where=where, key="folder", value="", limit="holds no model", remedy=remedy)
+        )
     return models
