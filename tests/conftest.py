@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import settings
 
 from fireflyer.design import design
 from fireflyer.load import load_site
 from fireflyer.model.fabric import Fabric
 
 REPO = Path(__file__).parents[1]
+# Where others wait for the result, the same examples are tried each time.
+settings.register_profile("ci", derandomize=True)
+if os.environ.get("CI"):
+    settings.load_profile("ci")
 MakeSite = Callable[..., Path]
 """Called with a base site and changes by dotted key, it returns a site folder."""
 

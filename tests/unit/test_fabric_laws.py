@@ -52,11 +52,13 @@ def changes(draw: st.DrawFn) -> dict[str, Any]:
     host_ports = 8 - spines * trunk
     host_leaves = leaves - (zones > 1)
     room = host_leaves * host_ports
-    storage = draw(st.integers(0, room))
-    compute = draw(st.integers(0, room - storage))
-    links = draw(st.integers(1, min(host_ports, 4)))
+    links = draw(st.integers(1, min(host_ports - 1, 4)))
+    spare = (
+        0 if zones > 1 else 1
+    )  # a single zone's management node needs a port of an ordinary leaf
+    storage = draw(st.integers(0, room - spare))
+    compute = draw(st.integers(0, room - spare - storage))
     management = (host_ports - links) if zones > 1 else room - storage - compute
-    assume(management >= 1)
     addresses = SMALL["cluster.addresses"] | {  # type: ignore[operator]
         "ipoib": [f"10.{zone + 1}.0.0/16" for zone in range(zones)]
     }
