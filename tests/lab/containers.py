@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tests.images.engine import EngineError, podman
-from tests.lab.site import MANAGEMENT, LabError, LabHost, LabSite
+from tests.lab.site import MANAGEMENT, REPO, LabError, LabHost, LabSite
 
-LABEL = "fireflyer.lab=lab"
+LABEL_NAME = "fireflyer.lab"
+LABEL = f"{LABEL_NAME}={REPO}"
+"""The checkout that made it: two checkouts never touch each other's lab."""
 PREFIX = "fireflyer-lab"
 STARTED_WITHIN_S = 90
 
@@ -37,9 +39,23 @@ def states() -> Mapping[str, str]:
     return {container["Names"][0]: container["State"] for container in json.loads(listed)}
 
 
-def ids() -> tuple[str, ...]:
+def make_way(tell: Callable[[str], None]) -> None:
+    """Refuse to start beside the lab of another checkout; remove one whose checkout is gone."""
+    listed = podman("ps", "--all", "--filter", f"label={LABEL_NAME}", "--format", "json").stdout
+    owners = {container["Labels"][LABEL_NAME] for container in json.loads(listed)}
+    for owner in sorted(owners - {str(REPO)}):
+        if Path(owner).is_dir():
+            raise LabError(
+                f"the lab of {owner} is on this machine and has the same names and addresses;"
+                f" run there: make lab-down"
+            )
+        hosts, networks = remove(f"{LABEL_NAME}={owner}")
+        tell(f"removed {hosts} hosts and {networks} networks of {owner}, which is gone")
+
+
+def ids(label: str = LABEL) -> tuple[str, ...]:
     """Return what tells this lab's containers from any made before or after."""
-    return _lines("ps", "--all", "--filter", f"label={LABEL}", "--quiet", "--no-trunc")
+    return _lines("ps", "--all", "--filter", f"label={label}", "--quiet", "--no-trunc")
 
 
 def create_networks(site: LabSite) -> int:
@@ -111,12 +127,12 @@ def wait_started(site: LabSite) -> None:
             time.sleep(0.5)
 
 
-def remove() -> tuple[int, int]:
+def remove(label: str = LABEL) -> tuple[int, int]:
     """Remove the lab's containers and networks; return how many of each."""
-    containers = ids()
+    containers = ids(label)
     if containers:
         podman("rm", "--force", "--time", "2", "--volumes", *containers)
-    networks = _lines("network", "ls", "--filter", f"label={LABEL}", "--quiet")
+    networks = _lines("network", "ls", "--filter", f"label={label}", "--quiet")
     if networks:
         podman("network", "rm", *networks)
     return len(containers), len(networks)

@@ -14,7 +14,10 @@ from tests.lab.site import BIN, REPO, LabError, LabSite, read_site
 
 LOG = access.LAB / "site.log"
 STAMP = access.LAB / "converged"
-APPLIED = ("roles", "playbooks", "inventory/lab", "src/fireflyer", "hardware", "ansible.cfg")
+APPLIED = (
+    "roles", "playbooks", "inventory/lab", "inventory_plugins", "src/fireflyer", "hardware",
+    "ansible.cfg",
+)  # fmt: skip
 """What decides how a host ends up; the stamp holds its digest."""
 
 Tell = Callable[[str], None]
@@ -23,6 +26,7 @@ Tell = Callable[[str], None]
 def up(tell: Tell, *, again: bool = False) -> None:
     """Raise what is missing of the lab and apply the playbooks unless nothing changed."""
     engine.prepare()
+    containers.make_way(tell)
     site = read_site()
     with _timed(tell, "image"):
         image = build.ensure(recipe.from_environment(), tell)

@@ -53,9 +53,7 @@ def changes(draw: st.DrawFn) -> dict[str, Any]:
     host_leaves = leaves - (zones > 1)
     room = host_leaves * host_ports
     links = draw(st.integers(1, min(host_ports - 1, 4)))
-    spare = (
-        0 if zones > 1 else 1
-    )  # a single zone's management node needs a port of an ordinary leaf
+    spare = int(zones == 1)  # its management node hangs on an ordinary leaf
     storage = draw(st.integers(0, room - spare))
     compute = draw(st.integers(0, room - spare - storage))
     management = (host_ports - links) if zones > 1 else room - storage - compute
