@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fireflyer import __version__
-from fireflyer.errors import IntentError, OperatingError
+from fireflyer.errors import IntentError, OperatingError, Problem
 
 OK, FINDINGS, REFUSED = 0, 1, 2
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
@@ -53,9 +53,12 @@ def _parser() -> argparse.ArgumentParser:
     render.set_defaults(run=_render)
     prove = verbs.add_parser("prove", help="load the artefacts into real software")
     prove.set_defaults(run=_prove)
+    compare = verbs.add_parser("compare", help="set several sites side by side")
+    compare.set_defaults(run=_compare)
+    compare.add_argument("sites", type=Path, nargs="+", metavar="site", help="folders")
     for verb in (plan, render, prove):
         verb.add_argument("site", type=Path, help="a folder such as inventory/fire-flyer-2")
-    for verb in (plan, prove):
+    for verb in (plan, prove, compare):
         verb.add_argument("--json", action="store_true", help="print one JSON object")
     render.add_argument("--out", type=Path, required=True, help="folder to write")
     from fireflyer.render import GROUPS
@@ -88,6 +91,26 @@ def _plan(options: argparse.Namespace) -> int:
     site = load_site(options.site)
     found = plan(design(site), shape_of(site))
     print(json.dumps(as_json(found), indent=1) if options.json else as_text(found))
+    return OK
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from fireflyer.design import design
+    from fireflyer.design.compare import as_json, as_text
+    from fireflyer.design.plan import plan
+    from fireflyer.design.shape import shape_of
+    from fireflyer.load import load_site
+
+    plans, problems = [], list[Problem]()
+    for folder in options.sites:
+        try:
+            site = load_site(folder)
+            plans.append(plan(design(site), shape_of(site)))
+        except IntentError as error:
+            problems += error.problems
+    if problems:
+        raise IntentError(problems)
+    print(json.dumps(as_json(plans), indent=1) if options.json else as_text(plans))
     return OK
 
 

@@ -62,5 +62,5 @@ def test_a_missing_site_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_the_sites_of_the_repository_are_right() -> None:
-    for site in ("fire-flyer-2", "lab"):
+    for site in ("fire-flyer-2", "lab", "three-layer-1600"):
         assert main(["plan", str(REPO / "inventory" / site), "--json"]) == 0

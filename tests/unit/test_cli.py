@@ -11,6 +11,7 @@ from tests.conftest import REPO, MakeSite
 from fireflyer.cli import main
 from fireflyer.prove import programs
 
+THREE = str(REPO / "inventory" / "three-layer-1600")
 FF2 = str(REPO / "inventory" / "fire-flyer-2")
 
 
@@ -35,6 +36,39 @@ def test_plan_for_a_person(capsys: pytest.CaptureFixture[str]) -> None:
     page = capsys.readouterr().out
     assert "switches         122   80 leaf, 40 spine, 2 interzone" in page
     assert "  zone a         800      600      180      4         16    800      0" in page
+
+
+def test_compare_gives_the_papers_table(capsys: pytest.CaptureFixture[str]) -> None:
+    """Table III: 122 against 200 switches for 1,600 ports, at full bisection both."""
+    assert main(["compare", FF2, THREE, "--json"]) == 0
+    two_zones, three_layers = json.loads(capsys.readouterr().out)["sites"]
+    assert [site["switches"]["total"] for site in (two_zones, three_layers)] == [122, 200]
+    for site in (two_zones, three_layers):
+        assert sum(zone["total"] for zone in site["ports"]["zones"].values()) == 1600
+        assert all(zone["full"] for zone in site["bisection"]["zones"].values())
+    assert three_layers["relative_price"]["network"] == 600
+
+
+def test_compare_for_a_person(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", FF2, THREE]) == 0
+    table = capsys.readouterr().out.splitlines()
+    assert table[0].split() == ["fire-flyer-2", "three-layer-1600"]
+    assert "switches                               122               200" in table
+    assert len({len(line) for line in table[:-1]}) == 1
+
+
+def test_compare_tells_what_is_wrong_with_every_site(
+    make_site: MakeSite, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sites = [
+        make_site("lab", {"cluster.compute.nodes": 99}, name="one"),
+        make_site("lab", {"cluster.storage.nodes": 99}, name="two"),
+    ]
+    assert main(["compare", FF2, *map(str, sites)]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "one/group_vars" in printed.err
+    assert "two/group_vars" in printed.err
 
 
 def test_an_oversubscribed_zone_says_so(
