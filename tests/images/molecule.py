@@ -16,6 +16,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.images.__main__ import main as make_image
+
 REPO = Path(__file__).resolve().parents[2]
 LOGS = REPO / "build" / "molecule"
 LONGEST_FIRST = ("slurm_node", "host_base", "slurm_controller")
@@ -60,7 +62,7 @@ def test(role: str) -> Result:
 
 
 def main() -> int:
-    """Return 0 if every role passed, 1 if one failed, 2 if there is no such role."""
+    """Return 0 if every role passed, 1 if one failed, 2 for no such role, 3 without podman."""
     roles = sorted(
         path.parts[-4] for path in (REPO / "roles").glob("*/molecule/default/molecule.yml")
     )
@@ -71,6 +73,8 @@ def main() -> int:
     if unknown := sorted(set(arguments.role) - set(roles)):
         parser.error(f"no such role: {', '.join(unknown)}; there are {', '.join(roles)}")
     chosen = arguments.role or sorted(roles, key=lambda role: (role not in LONGEST_FIRST, role))
+    if (status := make_image()) != 0:  # says why; five scenarios would each say it again
+        return status
     LOGS.mkdir(parents=True, exist_ok=True)
     failed = 0
     print(f"testing {len(chosen)} roles, {arguments.jobs} at a time", flush=True)
