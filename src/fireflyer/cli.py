@@ -8,9 +8,13 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fireflyer import __version__
 from fireflyer.errors import IntentError, OperatingError, Problem
+
+if TYPE_CHECKING:
+    from fireflyer.design.plan import Plan
 
 OK, FINDINGS, REFUSED = 0, 1, 2
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
@@ -82,30 +86,31 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _plan(options: argparse.Namespace) -> int:
+def _planned(folder: Path) -> Plan:
     from fireflyer.design import design
-    from fireflyer.design.plan import as_json, as_text, plan
+    from fireflyer.design.plan import plan
     from fireflyer.design.shape import shape_of
     from fireflyer.load import load_site
 
-    site = load_site(options.site)
-    found = plan(design(site), shape_of(site))
+    site = load_site(folder)
+    return plan(design(site), shape_of(site))
+
+
+def _plan(options: argparse.Namespace) -> int:
+    from fireflyer.design.plan import as_json, as_text
+
+    found = _planned(options.site)
     print(json.dumps(as_json(found), indent=1) if options.json else as_text(found))
     return OK
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from fireflyer.design import design
     from fireflyer.design.compare import as_json, as_text
-    from fireflyer.design.plan import plan
-    from fireflyer.design.shape import shape_of
-    from fireflyer.load import load_site
 
     plans, problems = [], list[Problem]()
     for folder in options.sites:
         try:
-            site = load_site(folder)
-            plans.append(plan(design(site), shape_of(site)))
+            plans.append(_planned(folder))
         except IntentError as error:
             problems += error.problems
     if problems:

@@ -68,7 +68,7 @@ def read_site() -> LabSite:
     )
     if done.returncode != 0:
         raise LabError(f"the inventory {INVENTORY} cannot be read: {done.stderr.strip()}")
-    return site_from(_plain(json.loads(done.stdout)))
+    return site_from(plain(json.loads(done.stdout)))
 
 
 def site_from(inventory: Mapping[str, Any]) -> LabSite:
@@ -107,12 +107,12 @@ def _members(inventory: Mapping[str, Any], group: str) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Drop the marks that Ansible puts around text it did not write itself."""
     if isinstance(value, dict):
         if set(value) == {"__ansible_unsafe"}:
             return value["__ansible_unsafe"]
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return value

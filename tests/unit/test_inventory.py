@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.conftest import REPO, MakeSite
+from tests.lab.site import plain
 
 from fireflyer.model.fabric import Fabric
 from fireflyer.render import artefacts
@@ -31,17 +32,6 @@ def ansible_sees(source: Path, *more: Path) -> dict[str, Any]:
     )
     found: dict[str, Any] = json.loads(done.stdout)
     return found
-
-
-def plain(value: Any) -> Any:
-    """Take off Ansible's wrapping of untrusted values."""
-    if isinstance(value, dict):
-        if set(value) == {"__ansible_unsafe"}:
-            return value["__ansible_unsafe"]
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    return value
 
 
 def test_the_printed_inventory_equals_the_computed_one(lab: Fabric, tmp_path: Path) -> None:

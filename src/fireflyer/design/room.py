@@ -51,7 +51,6 @@ class Room:
 class Box:
     """Something that stands in a rack."""
 
-    name: str
     place: Place
     rack_units: int
     power_w: float

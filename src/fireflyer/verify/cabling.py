@@ -73,6 +73,7 @@ def cabling_findings(
         findings.append(_swap(fabric, first, second))
     at = {end: link for link in links.values() if link.pair in extra for end in link.pair}
     seen_devices = {end.guid for link in links.values() for end in link.pair}
+    descriptions = _descriptions(fabric)
     dark: dict[str, list[Cable]] = {}
     for cable in sorted(missing.values(), key=lambda c: c.id):
         ends = (cable.a, cable.z)
@@ -81,13 +82,13 @@ def cabling_findings(
             for device in unseen:
                 dark.setdefault(device, []).append(cable)
         else:
-            findings.append(_missing(fabric, cable, at, names))
+            findings.append(_missing(fabric, cable, at, names, descriptions))
     findings += _dark(fabric, dark)
     known = {planned_end(fabric, p) for c in missing.values() for p in (c.a, c.z)}
     for pair in sorted(extra, key=sorted):
         if not pair & known:
             findings.append(_unplanned(links[pair], names))
-    findings += _names(fabric, links.values())
+    findings += _names(descriptions, links.values())
     findings += [
         Finding(
             "cabling",
@@ -127,12 +128,8 @@ def _dark(fabric: Fabric, dark: Mapping[str, list[Cable]]) -> list[Finding]:
     return found
 
 
-def _names(fabric: Fabric, seen: Iterable[SeenLink]) -> list[Finding]:
+def _names(planned: Mapping[int, str], seen: Iterable[SeenLink]) -> list[Finding]:
     """Return the devices that call themselves something else than planned."""
-    planned = {switch.guid.value: switch.name for switch in fabric.switches}
-    planned |= {
-        port.guid.value: f"{node.name} {port.hca}" for node in fabric.nodes for port in node.ports
-    }
     called: dict[int, str] = {}
     for link in seen:
         called |= {link.a.guid: link.a_name, link.z.guid: link.z_name}
@@ -173,7 +170,11 @@ def _swap(fabric: Fabric, first: Cable, second: Cable) -> Finding:
 
 
 def _missing(
-    fabric: Fabric, cable: Cable, at: Mapping[End, SeenLink], names: Mapping[End, str]
+    fabric: Fabric,
+    cable: Cable,
+    at: Mapping[End, SeenLink],
+    names: Mapping[End, str],
+    descriptions: Mapping[int, str],
 ) -> Finding:
     """Say of a cable that is not up what its two ends hold instead."""
     held: dict[Port, str] = {}
@@ -183,7 +184,8 @@ def _missing(
             other, name = (link.z, link.z_name) if link.a == end else (link.a, link.a_name)
             held[port] = _called(other, name, names)
             planned = cable.z if port == cable.a else cable.a
-            if name == _description(fabric, planned) and not _is_planned(fabric, other):
+            expected = descriptions[fabric.guid(planned).value]
+            if name == expected and other.guid not in descriptions:
                 return Finding(
                     "cabling",
                     cable.id,
@@ -213,15 +215,12 @@ def _missing(
     )
 
 
-def _description(fabric: Fabric, port: Port) -> str:
-    """Return what a device should call itself."""
-    return port.device if port.device in fabric.switch else _end(fabric, port)
-
-
-def _is_planned(fabric: Fabric, end: End) -> bool:
-    return any(switch.guid.value == end.guid for switch in fabric.switches) or any(
-        port.guid.value == end.guid for port in fabric.node_port.values()
-    )
+def _descriptions(fabric: Fabric) -> Mapping[int, str]:
+    """Return what each device of the plan should call itself, by GUID."""
+    called = {switch.guid.value: switch.name for switch in fabric.switches}
+    for node in fabric.nodes:
+        called |= {port.guid.value: f"{node.name} {port.hca}" for port in node.ports}
+    return called
 
 
 def _called(end: End, name: str, names: Mapping[End, str]) -> str:
