@@ -106,7 +106,7 @@ def test_every_leaf_reaches_every_spine_of_its_zone_equally(change: dict[str, An
 @given(changes())
 def test_storage_has_a_foot_in_every_zone_and_spreads_within_one(change: dict[str, Any]) -> None:
     fabric = fabric_of("lab", change)
-    feet = {node.name: [p.zone for p in node.ports] for node in fabric.nodes_of(Role.STORAGE)}
+    feet = {node.name: [p.tree for p in node.ports] for node in fabric.nodes_of(Role.STORAGE)}
     assert all(zones == list(fabric.zones) for zones in feet.values())
     for role in (Role.STORAGE, Role.COMPUTE):
         for zone in fabric.zones:
@@ -117,7 +117,7 @@ def test_storage_has_a_foot_in_every_zone_and_spreads_within_one(change: dict[st
                 port.leaf.device
                 for node in fabric.nodes_of(role)
                 for port in node.ports
-                if port.zone == zone
+                if port.tree == zone
             )
             assert set(held) <= set(leaves)
             if role is Role.STORAGE:
@@ -137,7 +137,7 @@ def test_the_budget_counts_the_cables(change: dict[str, Any]) -> None:
             if cable.role is not CableRole.TREE
             and end.device in fabric.switch
             and fabric.switch[end.device].layer is Layer.LEAF
-            and fabric.switch[end.device].zone == zone
+            and fabric.switch[end.device].tree == zone
         ]
         assert budget.used == len(lower)
         assert budget.used + budget.free == budget.total
@@ -179,7 +179,7 @@ def test_fire_flyer_2_closes_exactly(fire_flyer_2: Fabric) -> None:
             (port.leaf.device, node.role)
             for node in fire_flyer_2.nodes
             for port in node.ports
-            if port.zone == zone
+            if port.tree == zone
         )
         for leaf in list(fire_flyer_2.switches_of(Layer.LEAF, zone))[:-1]:
             compute = per_leaf[leaf.name, Role.COMPUTE]

@@ -118,7 +118,7 @@ def test_a_dead_switch_is_one_finding(lab: Fabric, links: list[SeenLink]) -> Non
 
 def test_a_dark_zone_is_one_finding(lab: Fabric, links: list[SeenLink]) -> None:
     """With the links between zones cut, a subnet manager in zone a sees nothing of zone b."""
-    zone_b = {s.guid.value for s in lab.switches if s.zone == "b"}
+    zone_b = {s.guid.value for s in lab.switches if s.tree == "b"}
     alive = [link for link in links if not zone_b & {link.a.guid, link.z.guid}]
     (found,) = cabling_findings(lab, alive)
     assert found.message.startswith("nothing is seen of 9 devices and their cables: b-cn0001")

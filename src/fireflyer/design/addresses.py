@@ -1,7 +1,8 @@
-"""Addresses: one host number a device, the same in every network.
+"""Addresses: one host number a device, the same in every network but the leaves' own.
 
 A number depends on the kind of device and its place in the count alone, so appending
-nodes changes no address that was given before.
+nodes changes no address that was given before. On Ethernet each leaf has a network of its
+own, in which a port's number is that of the leaf's port.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from itertools import combinations
 
 from netaddr import AddrFormatError, IPAddress, IPNetwork
 
-from fireflyer.design.names import zone_names
+from fireflyer.design.names import tree_names
+from fireflyer.design.shape import Shape, rails_of
 from fireflyer.errors import Problem
 from fireflyer.load import Site
-from fireflyer.model.fabric import Layer
+from fireflyer.model.fabric import Layer, Role
 from fireflyer.model.intent import Block, Blocks
 
 KEY = "cluster.addresses"
@@ -30,6 +32,7 @@ class AddressPlan:
     networks: Mapping[str, IPNetwork]
     blocks: Blocks
     zones: int
+    trees: int
 
     def address(self, network: str, number: int) -> IPAddress:
         """Return the address with a host number."""
@@ -48,9 +51,15 @@ class AddressPlan:
         """Return the host number of a management node."""
         return self.blocks.management.first + index
 
-    def switch(self, layer: Layer, zone: int, index: int) -> int:
+    def switch(self, layer: Layer, tree: int, index: int) -> int:
         """Return the host number of a switch; each layer has a quarter of the block."""
-        return self.blocks.switch.first + self._quarter(layer) + index * self.zones + zone
+        return self.blocks.switch.first + self._quarter(layer) + index * self.trees + tree
+
+    def leaf_network(self, tree: str, index: int, ports: int) -> IPNetwork:
+        """Return the network of a tree's leaf with so many ports; leaves count from 0."""
+        length = leaf_prefix_length(ports)
+        first = self.networks[f"roce_{tree}"].first + (index << (32 - length))
+        return IPNetwork((first, length))
 
     def _quarter(self, layer: Layer) -> int:
         return list(Layer).index(layer) * (self.blocks.switch.size // 4)
@@ -63,6 +72,9 @@ def address_problems(site: Site) -> list[Problem]:
     networks: dict[str, IPNetwork] = {}
     texts = {f"{KEY}.management": addresses.management, f"{KEY}.loopback": addresses.loopback}
     texts |= {f"{KEY}.ipoib.{i}": text for i, text in enumerate(addresses.ipoib)}
+    texts |= {f"{KEY}.roce.{i}": text for i, text in enumerate(addresses.roce)}
+    if addresses.links is not None:
+        texts[f"{KEY}.links"] = addresses.links
     for key, text in texts.items():
         try:
             network = IPNetwork(text)
@@ -82,12 +94,78 @@ def address_problems(site: Site) -> list[Problem]:
         if first in second or second in first:
             limit = f"overlaps {one} ({first})"
             problems.append(at(two, second, limit, "give each network addresses of its own"))
-    if len(addresses.ipoib) != site.cluster.fabric.zones:
-        limit = f"must have one network a zone, {site.cluster.fabric.zones} in all"
-        value = f"a list of {len(addresses.ipoib)}"
-        problems.append(at(f"{KEY}.ipoib", value, limit, "add or remove networks"))
+    problems += _count_problems(site)
     problems += _gateway_problems(site, networks.get(f"{KEY}.management"))
     return problems + _block_problems(site, networks)
+
+
+def _count_problems(site: Site) -> list[Problem]:
+    """Return the lists that have too many or too few networks, or are of the other technology."""
+    addresses, fabric, at = site.cluster.addresses, site.cluster.fabric, site.document.problem
+    used, other = "ipoib", "roce"
+    kind = "plane" if fabric.planes > 1 else "zone"
+    count = fabric.zones * fabric.planes
+    text = f"must have one network a {kind}, {count} in all"
+    if fabric.technology == "ethernet":
+        used, other = other, used
+    elif (rails := _rails(site)) > 1:
+        count *= rails
+        text = f"must have {rails} networks a {kind}, one for each adapter in it, {count} in all"
+    problems = []
+    if (found := len(getattr(addresses, used))) != count:
+        value = f"a list of {found}"
+        problems.append(at(f"{KEY}.{used}", value, text, "add or remove networks"))
+    if getattr(addresses, other):
+        limit = f"an {fabric.technology} fabric has none"
+        problems.append(at(f"{KEY}.{other}", None, limit, f"remove it, use {used}"))
+    return problems
+
+
+def _rails(site: Site) -> int:
+    """Return the most adapters that a node has in one tree; 1 where a model is unknown."""
+    cluster, nodes = site.cluster, site.catalogue.nodes
+    if any(getattr(cluster, role).model not in nodes for role in Role):
+        return 1
+    return max(1, *(rails_of(site, role) for role in Role if getattr(cluster, role).nodes))
+
+
+def leaf_prefix_length(ports: int) -> int:
+    """Return the prefix length of a leaf's network: a host for each port, and the leaf.
+
+    >>> [leaf_prefix_length(ports) for ports in (8, 40, 64, 128)]
+    [28, 26, 25, 24]
+    """
+    return 32 - (ports + 2).bit_length()
+
+
+def leaf_network_problems(site: Site, shape: Shape) -> list[Problem]:
+    """Return the Ethernet networks that are too small for the leaves or the links of a tree."""
+    addresses, fabric, at = site.cluster.addresses, site.cluster.fabric, site.document.problem
+    ethernet = fabric.ethernet
+    if fabric.technology != "ethernet" or ethernet is None:
+        return []
+    length, problems = leaf_prefix_length(shape.leaf.ports), []
+    needed = length - (shape.leaves - 1).bit_length()
+    for index, text in enumerate(addresses.roce):
+        if IPNetwork(text).prefixlen > needed:
+            limit = f"{shape.leaves} leaves with a /{length} each need a /{needed}"
+            problems.append(at(f"{KEY}.roce.{index}", text, limit, "widen it"))
+    key = f"{KEY}.links"
+    if ethernet.numbered_links and addresses.links is None:
+        problems.append(at(key, None, "numbered links need a network", "add it"))
+    if not ethernet.numbered_links and addresses.links is not None:
+        limit = "links without numbers need no network"
+        problems.append(at(key, addresses.links, limit, "remove it, or set numbered_links"))
+    elif addresses.links is not None:
+        network = IPNetwork(addresses.links)
+        links = shape.switch_links * fabric.planes * fabric.zones
+        if fabric.interzone is not None:
+            links += fabric.interzone.links_per_zone * fabric.zones
+        if links * 2 > network.size:
+            wide = 31 - (links - 1).bit_length()
+            limit = f"{links:,} links need {links * 2:,} addresses, it has {network.size:,}"
+            problems.append(at(key, addresses.links, limit, f"make it a /{wide}"))
+    return problems
 
 
 def _gateway_problems(site: Site, management: IPNetwork | None) -> list[Problem]:
@@ -126,7 +204,8 @@ def _block_problems(site: Site, networks: Mapping[str, IPNetwork]) -> list[Probl
                 f" {first.first} to {first.first + first.size - 1}"
             )
             problems.append(at(f"{KEY}.blocks.{two}", None, limit, "move or shrink one of them"))
-    smallest = min((net.size for net in networks.values()), default=0)
+    by_number = [net for key, net in networks.items() if ".roce." not in key and "links" not in key]
+    smallest = min((net.size for net in by_number), default=0)
     for name, block in blocks.items():
         last = block.first + block.size - 1
         if smallest and last > smallest - 2:
@@ -134,6 +213,7 @@ def _block_problems(site: Site, networks: Mapping[str, IPNetwork]) -> list[Probl
             remedy = "shrink the block or widen the networks"
             problems.append(at(f"{KEY}.blocks.{name}", None, limit, remedy))
     zones = cluster.fabric.zones
+    trees = zones * cluster.fabric.planes
     per_zone = -(-cluster.compute.nodes // zones)
     needs = {
         "compute": per_zone * zones,
@@ -141,11 +221,11 @@ def _block_problems(site: Site, networks: Mapping[str, IPNetwork]) -> list[Probl
         "management": cluster.management.nodes,
     }
     layers = {
-        "leaf": cluster.fabric.leaf.count * zones,
-        "spine": cluster.fabric.spine.count * zones,
+        "leaf": cluster.fabric.leaf.count * trees,
+        "spine": cluster.fabric.spine.count * trees,
     }
     if cluster.fabric.core is not None:
-        layers["core"] = cluster.fabric.core.count * zones
+        layers["core"] = cluster.fabric.core.count * trees
     if cluster.fabric.interzone is not None:
         layers["interzone"] = cluster.fabric.interzone.switches * zones
     needs["switch"] = max(layers.values()) * 4
@@ -160,9 +240,26 @@ def _block_problems(site: Site, networks: Mapping[str, IPNetwork]) -> list[Probl
 
 def plan_addresses(site: Site) -> AddressPlan:
     """Return the plan; `address_problems` found nothing."""
-    addresses = site.cluster.addresses
+    addresses, fabric = site.cluster.addresses, site.cluster.fabric
     networks = {"management": IPNetwork(addresses.management)}
-    for zone, text in zip(zone_names(site.cluster.fabric.zones), addresses.ipoib, strict=True):
-        networks[f"ipoib_{zone}"] = IPNetwork(text)
+    trees = tree_names(fabric.zones, fabric.planes)
+    for index, text in enumerate(addresses.ipoib):
+        rail, tree = divmod(index, len(trees))
+        networks[ipoib_name(trees[tree], rail)] = IPNetwork(text)
+    for tree_name, text in zip(trees, addresses.roce, strict=False):
+        networks[f"roce_{tree_name}"] = IPNetwork(text)
+    if addresses.links is not None:
+        networks["links"] = IPNetwork(addresses.links)
     networks["loopback"] = IPNetwork(addresses.loopback)
-    return AddressPlan(networks=networks, blocks=addresses.blocks, zones=site.cluster.fabric.zones)
+    return AddressPlan(
+        networks=networks, blocks=addresses.blocks, zones=fabric.zones, trees=len(trees)
+    )
+
+
+def ipoib_name(tree: str, rail: int) -> str:
+    """Return the name of the network of a node's adapter number `rail` in a tree.
+
+    >>> ipoib_name("a", 0), ipoib_name("a", 1)
+    ('ipoib_a', 'ipoib_a2')
+    """
+    return f"ipoib_{tree}{rail + 1 if rail else ''}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fireflyer.design.names import zone_names
+from fireflyer.design.names import tree_names
 from fireflyer.design.shape import FABRIC, Shape
 from fireflyer.errors import Problem
 from fireflyer.load import Site
-from fireflyer.model.fabric import PortBudget
+from fireflyer.model.fabric import PortBudget, Role
 from fireflyer.model.intent import Cluster
 
 
@@ -20,18 +20,19 @@ def share(count: int, zones: int, zone: int) -> int:
 
 
 def budgets(cluster: Cluster, shape: Shape) -> dict[str, PortBudget]:
-    """Return each zone's budget; `free` is negative where the intent asks too much."""
-    count = cluster.fabric.zones
+    """Return each tree's budget; `free` is negative where the intent asks too much."""
+    zones, rails = cluster.fabric.zones, shape.rails
     interzone = cluster.fabric.interzone
     return {
-        zone: PortBudget(
+        tree: PortBudget(
             total=shape.leaves * shape.host_ports,
-            compute=share(cluster.compute.nodes, count, index),
-            storage=cluster.storage.nodes,
-            management=share(cluster.management.nodes, count, index),
+            compute=share(cluster.compute.nodes, zones, index % zones) * rails[Role.COMPUTE],
+            storage=cluster.storage.nodes * rails[Role.STORAGE],
+            management=share(cluster.management.nodes, zones, index % zones)
+            * rails[Role.MANAGEMENT],
             interzone=interzone.links_per_zone if interzone else 0,
         )
-        for index, zone in enumerate(zone_names(count))
+        for index, tree in enumerate(tree_names(zones, cluster.fabric.planes))
     }
 
 
@@ -47,7 +48,8 @@ def budget_problems(site: Site, shape: Shape) -> list[Problem]:
 def _host_problems(site: Site, shape: Shape, found: dict[str, PortBudget]) -> list[Problem]:
     room = shape.host_leaves * shape.host_ports
     short: list[str] = []
-    for zone, budget in found.items():
+    kind = "plane" if site.cluster.fabric.planes > 1 else "zone"
+    for tree, budget in found.items():
         parts = [f"{budget.compute} compute", f"{budget.storage} storage"]
         wanted = budget.compute + budget.storage
         if not shape.gateway:
@@ -55,19 +57,20 @@ def _host_problems(site: Site, shape: Shape, found: dict[str, PortBudget]) -> li
             wanted += budget.management
         if wanted > room:
             short.append(
-                f"zone {zone} lacks {wanted - room} ports"
+                f"{kind} {tree} lacks {wanted - room} ports"
                 f" ({' + '.join(parts)} = {wanted}, {shape.host_leaves} host leaves"
                 f" x {shape.host_ports} = {room})"
             )
     if not short:
         return []
     cluster = site.cluster
-    others = cluster.storage.nodes
+    others = cluster.storage.nodes * shape.rails[Role.STORAGE]
     if not shape.gateway:
         others += max(budget.management for budget in found.values())
-    most = (room - others) * cluster.fabric.zones
+    most = (room - others) // shape.rails[Role.COMPUTE] * cluster.fabric.zones
     if most < 0:
-        key, remedy = "cluster.storage.nodes", f"lower it to at most {room}, or add leaves"
+        at_most = room // max(1, shape.rails[Role.STORAGE])
+        key, remedy = "cluster.storage.nodes", f"lower it to at most {at_most}, or add leaves"
         return [site.document.problem(key, cluster.storage.nodes, "; ".join(short), remedy)]
     remedy = f"lower it to at most {most}, lower storage.nodes, or add leaves"
     key = "cluster.compute.nodes"

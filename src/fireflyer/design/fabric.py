@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from netaddr import IPAddress
+
 from fireflyer.design import identity, room, wiring
-from fireflyer.design.addresses import AddressPlan, address_problems, plan_addresses
+from fireflyer.design.addresses import (
+    AddressPlan,
+    address_problems,
+    ipoib_name,
+    leaf_network_problems,
+    plan_addresses,
+)
 from fireflyer.design.budget import budget_problems, budgets, share
-from fireflyer.design.names import numbered, zone_names
+from fireflyer.design.names import numbered, tree_names, zone_names
 from fireflyer.design.placement import place
 from fireflyer.design.services import service_problems
-from fireflyer.design.shape import Shape, model_problems, shape_of, shape_problems
+from fireflyer.design.shape import Shape, model_problems, shape_of, shape_problems, system_of
 from fireflyer.design.traffic import traffic_problems
 from fireflyer.errors import IntentError
 from fireflyer.load import Site
@@ -18,6 +26,7 @@ from fireflyer.model.fabric import (
     Cable,
     CableRole,
     Fabric,
+    Guid,
     Layer,
     Node,
     NodePort,
@@ -26,7 +35,7 @@ from fireflyer.model.fabric import (
     Role,
     Switch,
 )
-from fireflyer.model.hardware import SwitchModel
+from fireflyer.model.hardware import Nic, SwitchModel
 
 
 def design(site: Site) -> Fabric:
@@ -44,7 +53,8 @@ def design(site: Site) -> Fabric:
         raise IntentError(problems)
     shape = shape_of(site)
     found = budgets(cluster, shape)
-    if problems := budget_problems(site, shape) + room.empty_rack_problems(site):
+    problems = budget_problems(site, shape) + room.empty_rack_problems(site)
+    if problems := problems + leaf_network_problems(site, shape):
         raise IntentError(problems)
     builder = _Builder(site, shape, plan_addresses(site))
     switches = tuple(builder.switches())
@@ -55,7 +65,7 @@ def design(site: Site) -> Fabric:
     boxes = [room.Box(s.place, s.model.rack_units, s.model.power_w) for s in switches]
     boxes += [room.Box(n.place, n.model.rack_units, n.model.power_w) for n in nodes]
     problems = room.rack_problems(site, boxes) + identity.asset_problems(
-        site.assets, known, {f"{n.name}:{n.ports[0].hca}" for n in nodes}
+        site.assets, known, {f"{n.name}:{n.ports[0].hca}" for n in nodes if n.ports}
     )
     guids = [(switch.name, switch.guid) for switch in switches]
     guids += [(f"{n.name}:{port.hca}", port.guid) for n in nodes for port in n.ports]
@@ -66,11 +76,13 @@ def design(site: Site) -> Fabric:
     return Fabric(
         intent=cluster,
         zones=builder.zones,
+        trees=builder.trees,
         switches=switches,
         nodes=nodes,
         cables=_cables(site, _wires(builder, nodes), places),
         budgets=found,
         networks=builder.addresses.networks,
+        system=system_of(site),
     )
 
 
@@ -80,11 +92,18 @@ class _Builder:
     def __init__(self, site: Site, shape: Shape, addresses: AddressPlan) -> None:
         self.site, self.shape, self.addresses = site, shape, addresses
         self.zones = zone_names(site.cluster.fabric.zones)
-        self.names = [wiring.zone_switches(zone, shape) for zone in self.zones]
+        self.trees = tree_names(site.cluster.fabric.zones, site.cluster.fabric.planes)
+        self.names = [wiring.tree_switches(tree, shape) for tree in self.trees]
         interzone = site.cluster.fabric.interzone
         self.between = numbered("interzone", interzone.switches if interzone else 0, 2)
         self.room = room.Room(site.cluster.racks, self.zones)
         self.network = [self._network(zone) for zone in range(len(self.zones))]
+        self.leaf_networks = {
+            leaf: addresses.leaf_network(tree, index, shape.leaf.ports)
+            for tree, names in zip(self.trees, self.names, strict=True)
+            for index, leaf in enumerate(names.leaves)
+            if site.cluster.fabric.technology == "ethernet"
+        }
 
     def _network(self, zone: int) -> list[Place]:
         """Return the places of a zone's spines, leaves, cores, interzone switches and managers."""
@@ -92,6 +111,7 @@ class _Builder:
         heights = [shape.spine.rack_units] * shape.spines + [shape.leaf.rack_units] * shape.leaves
         if shape.core is not None:
             heights += [shape.core.rack_units] * shape.cores
+        heights *= cluster.fabric.planes
         if cluster.fabric.interzone is not None and zone == 0:
             between = self.site.catalogue.switches[cluster.fabric.interzone.model]
             heights += [between.rack_units] * len(self.between)
@@ -100,17 +120,18 @@ class _Builder:
         return self.room.network(zone, heights + [manager.rack_units] * managers)
 
     def switches(self) -> Iterator[Switch]:
-        """Yield a zone's spines, leaves and cores, zone by zone, then those between zones."""
+        """Yield a tree's spines, leaves and cores, tree by tree, then those between zones."""
         shape = self.shape
-        for zone, names in enumerate(self.names):
-            places = iter(self.network[zone])
+        free = [iter(places) for places in self.network]
+        for tree, names in enumerate(self.names):
+            places = free[tree % len(self.zones)]
             for layer, layer_names, model in (
                 (Layer.SPINE, names.spines, shape.spine),
                 (Layer.LEAF, names.leaves, shape.leaf),
                 (Layer.CORE, names.cores, shape.core or shape.spine),
             ):
                 for index, name in enumerate(layer_names):
-                    yield self._switch(name, layer, zone, index, model, next(places))
+                    yield self._switch(name, layer, tree, index, model, next(places))
         interzone = self.site.cluster.fabric.interzone
         if interzone is not None:
             model = self.site.catalogue.switches[interzone.model]
@@ -120,17 +141,17 @@ class _Builder:
                 yield self._switch(name, Layer.INTERZONE, 0, index, model, where)
 
     def _switch(
-        self, name: str, layer: Layer, zone: int, index: int, model: SwitchModel, where: Place
+        self, name: str, layer: Layer, tree: int, index: int, model: SwitchModel, where: Place
     ) -> Switch:
         asset = identity.asset_of(self.site.assets, name)
-        number = self.addresses.switch(layer, zone, index)
+        number = self.addresses.switch(layer, tree, index)
         return Switch(
             name=name,
             layer=layer,
-            zone=None if layer is Layer.INTERZONE else self.zones[zone],
+            tree=None if layer is Layer.INTERZONE else self.trees[tree],
             index=index,
             model=model,
-            guid=identity.guid(asset, identity.placeholder(layer, zone, index, 0)),
+            guid=identity.guid(asset, identity.placeholder(layer, tree, index, 0)),
             place=where,
             management=self.addresses.address("management", number),
             loopback=self.addresses.address("loopback", number),
@@ -139,34 +160,52 @@ class _Builder:
 
     def nodes(self, managers: tuple[str, ...]) -> Iterator[Node]:
         """Yield compute nodes zone by zone, then storage, then management nodes."""
-        cluster, shape, count = self.site.cluster, self.shape, len(self.zones)
-        stores = numbered("st", cluster.storage.nodes, 3)
-        storage_ports: list[list[Port]] = []
-        manager_ports: list[list[Port]] = []
+        cluster, count = self.site.cluster, len(self.zones)
+        ports = list(self._leaf_ports())
         width = max(4, len(str(-(-cluster.compute.nodes // count))))
         model = self.site.catalogue.nodes[cluster.compute.model]
         per_rack = cluster.racks.nodes.compute
-        for zone, budget in enumerate(budgets(cluster, shape).values()):
-            leaves = self.names[zone].leaves
-            hosts = leaves[: shape.host_leaves]
+        for zone, zone_name in enumerate(self.zones):
+            names = numbered(f"{zone_name}-cn", share(cluster.compute.nodes, count, zone), width)
+            for index, name in enumerate(names):
+                rack, position = divmod(index, per_rack)
+                where = self.room.node(zone, rack, position * model.rack_units + 1)
+                number = self.addresses.compute(zone, index)
+                trees = self._trees_of(zone)
+                leaves = {tree: self._rails(ports, tree, Role.COMPUTE, index) for tree in trees}
+                yield self._node(name, Role.COMPUTE, zone, index, number, where, leaves)
+        yield from self._storage(numbered("st", cluster.storage.nodes, 3), ports)
+        yield from self._managers(managers, ports)
+
+    def _leaf_ports(self) -> Iterator[dict[Role, list[Port]]]:
+        """Yield the leaf ports of each role's adapters, tree by tree."""
+        shape = self.shape
+        for names, budget in zip(
+            self.names, budgets(self.site.cluster, shape).values(), strict=True
+        ):
+            hosts = names.leaves[: shape.host_leaves]
             on_leaves = 0 if shape.gateway else budget.management
             compute, storage, management = place(
                 hosts, shape.host_ports, budget.compute, budget.storage, on_leaves
             )
             if shape.gateway:
-                management = [Port(leaves[-1], n + 1) for n in range(budget.management)]
-            storage_ports.append(storage)
-            manager_ports.append(management)
-            names = numbered(f"{self.zones[zone]}-cn", budget.compute, width)
-            for index, (name, leaf) in enumerate(zip(names, compute, strict=True)):
-                rack, position = divmod(index, per_rack)
-                where = self.room.node(zone, rack, position * model.rack_units + 1)
-                number = self.addresses.compute(zone, index)
-                yield self._node(name, Role.COMPUTE, zone, index, number, where, {zone: leaf})
-        yield from self._storage(stores, storage_ports)
-        yield from self._managers(managers, manager_ports)
+                management = [Port(names.leaves[-1], n + 1) for n in range(budget.management)]
+            yield {Role.COMPUTE: compute, Role.STORAGE: storage, Role.MANAGEMENT: management}
 
-    def _storage(self, names: tuple[str, ...], ports: list[list[Port]]) -> Iterator[Node]:
+    def _trees_of(self, zone: int) -> range:
+        """Return the trees that a node standing in a zone reaches: its own, or every plane."""
+        return range(zone, len(self.trees), len(self.zones))
+
+    def _rails(
+        self, ports: list[dict[Role, list[Port]]], tree: int, role: Role, index: int
+    ) -> list[Port]:
+        """Return the leaf ports of a role's node number `index` in a tree, adapter by adapter."""
+        rails = self.shape.rails[role]
+        return ports[tree][role][index * rails : (index + 1) * rails]
+
+    def _storage(
+        self, names: tuple[str, ...], ports: list[dict[Role, list[Port]]]
+    ) -> Iterator[Node]:
         cluster, count = self.site.cluster, len(self.zones)
         nodes = self.site.catalogue.nodes
         compute, storage = nodes[cluster.compute.model], nodes[cluster.storage.model]
@@ -175,17 +214,23 @@ class _Builder:
             home = index % count
             rack, position = divmod(index // count, cluster.racks.nodes.storage)
             where = self.room.node(home, rack, base + position * storage.rack_units + 1)
-            leaves = {zone: ports[zone][index] for zone in range(count)}
+            trees = range(len(self.trees))
+            leaves = {tree: self._rails(ports, tree, Role.STORAGE, index) for tree in trees}
             number = self.addresses.storage(index)
             yield self._node(name, Role.STORAGE, home, index, number, where, leaves)
 
-    def _managers(self, names: tuple[str, ...], ports: list[list[Port]]) -> Iterator[Node]:
+    def _managers(
+        self, names: tuple[str, ...], ports: list[dict[Role, list[Port]]]
+    ) -> Iterator[Node]:
         count = len(self.zones)
         for index, name in enumerate(names):
             home = index % count
             managers = share(len(names), count, home)
             where = self.network[home][index // count - managers]
-            leaves = {home: ports[home][index // count]}
+            leaves = {
+                tree: self._rails(ports, tree, Role.MANAGEMENT, index // count)
+                for tree in self._trees_of(home)
+            }
             number = self.addresses.management(index)
             yield self._node(name, Role.MANAGEMENT, home, index, number, where, leaves)
 
@@ -197,45 +242,77 @@ class _Builder:
         index: int,
         number: int,
         where: Place,
-        leaves: dict[int, Port],
+        leaves: dict[int, list[Port]],
     ) -> Node:
-        """Return a node with its adapter i in the i-th of the zones it has a leaf in."""
-        site, plan = self.site, self.addresses
-        model = site.catalogue.nodes[getattr(site.cluster, role).model]
-        ports = []
-        for port, ((at, leaf), nic) in enumerate(zip(leaves.items(), model.nics, strict=False)):
-            network = f"ipoib_{self.zones[at]}"
-            asset = identity.asset_of(site.assets, name, nic.hca, first=port == 0)
-            fallback = identity.placeholder(
-                role, zone if role is Role.COMPUTE else 0, index, port + 1
-            )
-            ports.append(
-                NodePort(
-                    name=nic.name,
-                    hca=nic.hca,
-                    number=port + 1,
-                    zone=self.zones[at],
-                    leaf=leaf,
-                    guid=identity.guid(asset, fallback),
-                    gbps=min(nic.gbps, self.shape.leaf.port_gbps),
-                    address=plan.address(network, number),
-                    network=plan.networks[network],
-                )
-            )
-        asset = identity.asset_of(site.assets, name)
+        """Return a node; its adapters go round the trees it reaches, so adapter i is on plane i."""
+        plan = self.addresses
+        model = self.site.catalogue.nodes[getattr(self.site.cluster, role).model]
+        rails = zip(*leaves.values(), strict=True)
+        ends = [
+            (tree, rail, leaf)
+            for rail, of_rail in enumerate(rails)
+            for tree, leaf in zip(leaves, of_rail, strict=True)
+        ]
+        kind_zone = zone if role is Role.COMPUTE else 0
+        asset = identity.asset_of(self.site.assets, name)
         return Node(
             name=name,
             role=role,
             zone=self.zones[zone],
             index=index,
             model=model,
-            ports=tuple(ports),
+            ports=tuple(
+                self._node_port(
+                    name,
+                    nic,
+                    port,
+                    number,
+                    identity.placeholder(role, kind_zone, index, port),
+                    end,
+                )
+                for port, (nic, end) in enumerate(zip(model.nics, ends, strict=True), start=1)
+            )
+            if ends
+            else (),
             place=where,
             management=plan.address("management", number),
             loopback=plan.address("loopback", number),
             serial=asset.serial if asset else "",
             mac=asset.mac if asset else "",
             bmc_mac=asset.bmc_mac if asset else "",
+        )
+
+    def _node_port(
+        self,
+        node: str,
+        nic: Nic,
+        port: int,
+        number: int,
+        fallback: Guid,
+        end: tuple[int, int, Port],
+    ) -> NodePort:
+        (tree, rail, leaf), plan = end, self.addresses
+        name = self.trees[tree]
+        if self.site.cluster.fabric.technology == "ethernet":
+            network = self.leaf_networks[leaf.device]
+            gateway = IPAddress(network.first + 1, 4)
+            address = IPAddress(network.first + 1 + leaf.number, 4)
+        else:
+            network, gateway = plan.networks[ipoib_name(name, rail)], None
+            address = plan.address(ipoib_name(name, rail), number)
+        asset = identity.asset_of(self.site.assets, node, nic.hca, first=port == 1)
+        return NodePort(
+            name=nic.name,
+            hca=nic.hca,
+            number=port,
+            tree=name,
+            leaf=leaf,
+            guid=identity.guid(asset, fallback),
+            gbps=min(nic.gbps, self.shape.leaf.port_gbps),
+            address=address,
+            network=network,
+            gateway=gateway,
+            rail=rail,
         )
 
 

@@ -14,6 +14,17 @@ def zone_names(count: int) -> tuple[str, ...]:
     return tuple(ZONES[:count])
 
 
+def tree_names(zones: int, planes: int) -> tuple[str, ...]:
+    """Return the names of the trees of switches: the zones, or the planes of the only zone.
+
+    >>> tree_names(1, 2)
+    ('p1', 'p2')
+    """
+    if planes == 1:
+        return zone_names(zones)
+    return tuple(f"p{plane + 1}" for plane in range(planes))
+
+
 def numbered(prefix: str, count: int, width: int) -> tuple[str, ...]:
     """Return `count` names, as wide as the last one needs and never narrower than `width`.
 

@@ -23,7 +23,7 @@ def backwards(leaves: tuple[str, ...], host_ports: int) -> Iterator[Port]:
 def place(
     leaves: tuple[str, ...], host_ports: int, compute: int, storage: int, management: int
 ) -> tuple[list[Port], list[Port], list[Port]]:
-    """Return the ports of a zone's compute, storage and management nodes.
+    """Return the leaf ports of a tree's compute, storage and management adapters.
 
     The budget was checked: there is room. Management nodes come before storage, so only
     appending one of them moves others.

@@ -21,4 +21,11 @@ def service_problems(site: Site, management: tuple[str, ...]) -> list[Problem]:
                 problems.append(at(key, host, limit, f"use one of them: {known}"))
             elif host in hosts[:index]:
                 problems.append(at(key, host, "is there twice", "remove it"))
+    managers = site.cluster.services.subnet_manager
+    if site.cluster.fabric.technology == "infiniband" and not managers:
+        limit = "an InfiniBand fabric does nothing without one"
+        problems.append(at(f"{KEY}.subnet_manager", None, limit, "name a management node"))
+    if site.cluster.fabric.technology == "ethernet" and managers:
+        limit = "an Ethernet fabric has none"
+        problems.append(at(f"{KEY}.subnet_manager", None, limit, "remove it"))
     return problems

@@ -15,7 +15,8 @@ from fractions import Fraction
 
 from fireflyer.errors import Problem
 from fireflyer.load import Site
-from fireflyer.model.hardware import SwitchModel
+from fireflyer.model.fabric import Role
+from fireflyer.model.hardware import NodeModel, SwitchModel, System
 from fireflyer.model.intent import SwitchLayer
 
 FABRIC = "cluster.fabric"
@@ -36,6 +37,8 @@ class Shape:
     """Cables between each leaf and each spine of its pod."""
     gateway: bool
     """Whether the last leaf leads to other zones."""
+    rails: Mapping[Role, int]
+    """Adapters that a node of each role has in each tree it reaches."""
 
     @property
     def leaves_per_pod(self) -> int:
@@ -66,6 +69,11 @@ class Shape:
         return min(
             self.spine.ports - self.spine_downlinks, self.cores * self.core.ports // self.spines
         )
+
+    @property
+    def switch_links(self) -> int:
+        """Cables between the switches of one tree."""
+        return self.leaves * self.leaf_uplinks + self.spines * self.spine_uplinks
 
     @property
     def host_leaves(self) -> int:
@@ -103,6 +111,9 @@ def shape_problems(site: Site) -> list[Problem]:
     if fabric.zones == 1 and fabric.interzone is not None:
         limit = "one zone has nothing to join"
         problems.append(at(f"{FABRIC}.interzone", None, limit, "remove it, or set zones to 2"))
+    if fabric.planes > 1 and fabric.zones > 1:
+        limit = "planes are not joined, zones are: a site has one or the other"
+        problems.append(at(f"{FABRIC}.planes", fabric.planes, limit, "set zones or planes to 1"))
     if fabric.zones > 1 and three:
         limit = "zones of three layers cannot be joined without a routing loop"
         problems.append(at(f"{FABRIC}.layers", 3, limit, "set zones to 1, or layers to 2"))
@@ -152,7 +163,7 @@ def _wiring_problems(site: Site) -> list[Problem]:
 
 def _adapter_problems(site: Site, shape: Shape) -> list[Problem]:
     problems = []
-    for role in ("compute", "storage", "management"):
+    for role in Role:
         node = site.catalogue.nodes[getattr(site.cluster, role).model]
         slow = [nic for nic in node.nics if nic.gbps != shape.leaf.port_gbps]
         if slow:
@@ -163,6 +174,37 @@ def _adapter_problems(site: Site, shape: Shape) -> list[Problem]:
             key = f"cluster.{role}.model"
             problems.append(site.document.problem(key, node.name, limit, "choose another model"))
     return problems
+
+
+def rails_of(site: Site, role: Role) -> int:
+    """Return the adapters a node of a role has in each tree it reaches.
+
+    A node reaches every plane of its zone; a storage node reaches every zone too.
+    """
+    fabric = site.cluster.fabric
+    trees = fabric.planes * (fabric.zones if role is Role.STORAGE else 1)
+    return len(site.catalogue.nodes[getattr(site.cluster, role).model].nics) // trees
+
+
+def _rail_problem(site: Site, role: Role, node: NodeModel) -> Problem | None:
+    """Return what is wrong with the number of adapters of a role's model."""
+    fabric, count = site.cluster.fabric, len(node.nics)
+    key, at = f"cluster.{role}.model", site.document.problem
+    if not getattr(site.cluster, role).nodes:
+        return None
+    if not count:
+        if role is Role.MANAGEMENT:
+            return None
+        return at(key, node.name, "has no adapter for the fabric", "choose another model")
+    trees = fabric.planes * (fabric.zones if role is Role.STORAGE else 1)
+    if not count % trees:
+        return None
+    kind = "planes" if fabric.planes > 1 else "zones"
+    limit = f"its {count} adapters do not divide over {trees} {kind}"
+    remedy = f"choose a model with {trees} adapters or a multiple of them"
+    if kind == "planes":
+        remedy += f", or set planes to a divisor of {count}"
+    return at(key, node.name, limit, remedy)
 
 
 def _core_problems(site: Site, shape: Shape) -> list[Problem]:
@@ -208,20 +250,40 @@ def model_problems(site: Site) -> list[Problem]:
         if switch.port_gbps not in site.catalogue.cables:
             limit = f"no cables for {switch.port_gbps} Gb/s under hardware/cables/"
             problems.append(at(key, model, limit, "add a cable family"))
-    for role in ("compute", "storage", "management"):
+    for role in Role:
         key, model = f"cluster.{role}.model", getattr(cluster, role).model
         if (problem := _unknown(site, key, model, site.catalogue.nodes)) is not None:
             problems.append(problem)
             continue
         node = site.catalogue.nodes[model]
-        zones = cluster.fabric.zones
         if node.role != role:
             limit = f"is a model for {node.role} nodes"
             problems.append(at(key, model, limit, f"choose a model for {role} nodes"))
-        elif role == "storage" and cluster.storage.nodes and len(node.nics) < zones:
-            limit = f"has {len(node.nics)} adapters for {zones} zones"
-            problems.append(at(key, model, limit, "choose a model with an adapter for each zone"))
-    return problems
+        elif (problem := _rail_problem(site, role, node)) is not None:
+            problems.append(problem)
+    return problems + (_system_problems(site, names) if not problems else [])
+
+
+def system_of(site: Site) -> System | None:
+    """Return what the switches run: what the intent says, else the leaf model's first."""
+    fabric = site.cluster.fabric
+    systems = site.catalogue.switches[fabric.leaf.model].interfaces
+    return fabric.system or next(iter(systems), None)
+
+
+def _system_problems(site: Site, names: Mapping[str, str]) -> list[Problem]:
+    """Return the switch models on which the chosen system does not run."""
+    system, at = system_of(site), site.document.problem
+    return [
+        at(
+            f"{FABRIC}.{layer}.model",
+            model,
+            f"does not run {system}, only {', '.join(known) or 'nothing that is configured'}",
+            "set fabric.system to one that every switch runs, or choose another model",
+        )
+        for layer, model in names.items()
+        if system is not None and system not in (known := site.catalogue.switches[model].interfaces)
+    ]
 
 
 def _unknown(site: Site, key: str, name: str, known: Mapping[str, object]) -> Problem | None:
@@ -246,4 +308,5 @@ def shape_of(site: Site) -> Shape:
         pods=fabric.pods_per_zone,
         trunk=fabric.cables_per_pair,
         gateway=fabric.interzone is not None,
+        rails={role: rails_of(site, role) for role in Role},
     )

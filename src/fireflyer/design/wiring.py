@@ -20,25 +20,25 @@ class Wire:
 
 
 @dataclass(frozen=True, slots=True)
-class ZoneSwitches:
-    """Names of a zone's switches."""
+class TreeSwitches:
+    """Names of a tree's switches."""
 
     leaves: tuple[str, ...]
     spines: tuple[str, ...]
     cores: tuple[str, ...]
 
 
-def zone_switches(zone: str, shape: Shape) -> ZoneSwitches:
-    """Return the names of a zone's switches in order."""
-    return ZoneSwitches(
-        leaves=numbered(f"{zone}-leaf", shape.leaves, 2),
-        spines=numbered(f"{zone}-spine", shape.spines, 2),
-        cores=numbered(f"{zone}-core", shape.cores, 2),
+def tree_switches(tree: str, shape: Shape) -> TreeSwitches:
+    """Return the names of a tree's switches in order."""
+    return TreeSwitches(
+        leaves=numbered(f"{tree}-leaf", shape.leaves, 2),
+        spines=numbered(f"{tree}-spine", shape.spines, 2),
+        cores=numbered(f"{tree}-core", shape.cores, 2),
     )
 
 
-def tree(shape: Shape, names: ZoneSwitches) -> Iterator[Wire]:
-    """Yield every cable between a zone's switches, leaf by leaf, then spine by spine."""
+def tree(shape: Shape, names: TreeSwitches) -> Iterator[Wire]:
+    """Yield every cable between a tree's switches, leaf by leaf, then spine by spine."""
     for pod in range(shape.pods):
         leaves = names.leaves[pod * shape.leaves_per_pod : (pod + 1) * shape.leaves_per_pod]
         spines = names.spines[pod * shape.spines_per_pod : (pod + 1) * shape.spines_per_pod]
@@ -53,7 +53,7 @@ def tree(shape: Shape, names: ZoneSwitches) -> Iterator[Wire]:
     yield from _core(shape, names)
 
 
-def _core(shape: Shape, names: ZoneSwitches) -> Iterator[Wire]:
+def _core(shape: Shape, names: TreeSwitches) -> Iterator[Wire]:
     """Deal the uplinks over the cores in turn.
 
     Each core has as many as another, within one, and at least one from every pod.

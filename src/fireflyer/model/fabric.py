@@ -9,7 +9,7 @@ from functools import cached_property
 
 from netaddr import IPAddress, IPNetwork
 
-from fireflyer.model.hardware import NodeModel, SwitchModel
+from fireflyer.model.hardware import NodeModel, SwitchModel, System
 from fireflyer.model.intent import Cluster, TrafficClass
 
 
@@ -69,8 +69,8 @@ class Switch:
 
     name: str
     layer: Layer
-    zone: str | None
-    """None for the switches between zones."""
+    tree: str | None
+    """Its zone, or its plane where there are several; None for the switches between zones."""
     index: int
     model: SwitchModel
     guid: Guid
@@ -90,12 +90,17 @@ class NodePort:
     hca: str
     number: int
     """1 for the node's first adapter."""
-    zone: str
+    tree: str
+    """Zone or plane of its leaf."""
     leaf: Port
     guid: Guid
     gbps: int
     address: IPAddress
     network: IPNetwork
+    gateway: IPAddress | None = None
+    """The leaf, where it routes (Ethernet)."""
+    rail: int = 0
+    """Counts a node's adapters in one tree, from 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,13 +171,18 @@ class Fabric:
 
     intent: Cluster
     zones: tuple[str, ...]
+    """Where nodes stand and jobs run."""
+    trees: tuple[str, ...]
+    """The trees of switches: the zones, or the planes where there are several."""
     switches: tuple[Switch, ...]
     nodes: tuple[Node, ...]
     cables: tuple[Cable, ...]
     budgets: Mapping[str, PortBudget]
-    """By zone."""
+    """By tree."""
     networks: Mapping[str, IPNetwork]
-    """By name: management, ipoib_<zone>, loopback."""
+    """By name: management, ipoib_<tree> or roce_<tree>, loopback, links."""
+    system: System | None
+    """What the switches run; None where nothing is configured."""
 
     @cached_property
     def switch(self) -> Mapping[str, Switch]:
@@ -205,8 +215,19 @@ class Fabric:
         raise AssertionError("a fabric has at least one spine")
 
     @property
+    def is_ethernet(self) -> bool:
+        return self.intent.fabric.technology == "ethernet"
+
+    @property
+    def tree_kind(self) -> str:
+        """What a tree is called: zone or plane."""
+        return "plane" if self.intent.fabric.planes > 1 else "zone"
+
+    @property
     def placeholders(self) -> int:
-        """Number of adapters and switches whose GUID is invented."""
+        """Number of adapters and switches whose GUID is invented; Ethernet needs none."""
+        if self.is_ethernet:
+            return 0
         guids = [port.guid for port in self.node_port.values()]
         return sum(guid.placeholder for guid in (*guids, *(s.guid for s in self.switches)))
 
@@ -222,9 +243,9 @@ class Fabric:
         """Yield the nodes of a role in order."""
         return (node for node in self.nodes if node.role is role)
 
-    def switches_of(self, layer: Layer, zone: str | None = None) -> Iterator[Switch]:
-        """Yield the switches of a layer, of one zone if it is given."""
-        return (s for s in self.switches if s.layer is layer and zone in (None, s.zone))
+    def switches_of(self, layer: Layer, tree: str | None = None) -> Iterator[Switch]:
+        """Yield the switches of a layer, of one tree if it is given."""
+        return (s for s in self.switches if s.layer is layer and tree in (None, s.tree))
 
     def device_place(self, name: str) -> Place:
         """Return where a switch or a node stands."""

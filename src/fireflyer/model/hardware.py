@@ -15,30 +15,81 @@ Index = Annotated[int, Field(ge=0)]
 Watts = Annotated[float, Field(gt=0)]
 
 
+System = Literal["mlnxos", "sonic", "nvue", "eos", "frr"]
+"""An operating system whose configuration is rendered."""
+Connector = Literal["qsfp56", "qsfp112", "osfp", "qsfp-dd"]
+
+
+class SwitchBuffer(Record):
+    """Packet memory of an Ethernet switch, and how fast it reacts."""
+
+    total_bytes: Count
+    cell_bytes: Count
+    """Memory is given out in cells; every figure is rounded up to them."""
+    pfc_response_quanta: Count
+    """Time to stop after a PFC frame has come in, in quanta of 512 bits (IEEE 802.3 31B.3.7)."""
+    lossless_queues: Count
+    """Queues a port can keep lossless."""
+
+
+class SonicModel(Record):
+    """A switch as SONiC names it."""
+
+    platform: str
+    hwsku: str
+
+
 class SwitchModel(Record):
     """A switch as sold."""
 
     name: Name
     description: str
     technology: Literal["infiniband", "ethernet"]
-    system: Literal["mlnxos", "none"]
-    """Operating system whose configuration is rendered."""
     ports: Annotated[int, Field(ge=2, le=1024)]
     port_gbps: Count
-    port_name: Annotated[str, Field(pattern=r"\{port\}")]
-    """The vendor's name of a port; `{port}` stands for its number on the front panel."""
-    interface: Annotated[str, Field(pattern=r"^[a-z]+ [0-9/]*\{port\}$")]
-    """The same port on the command line of its system."""
+    connector: Connector
+    ports_per_cage: Annotated[int, Field(ge=1, le=8)] = 1
+    """Ports that share a cage; two where a twin-port transceiver or a splitter cable goes in."""
+    lanes_per_port: Annotated[int, Field(ge=1, le=8)] = 4
+    port_name: Annotated[str, Field(pattern=r"\{(port|cage)\}")]
+    """The vendor's name of a port on the front panel, for labels and cable lists.
+
+    `{port}` stands for its number, `{cage}` and `{leg}` (from 1) or `{leg0}` (from 0) for its
+    cage and its place in it, `{lane}` for the number of its first lane, from 0.
+    """
+    interfaces: Mapping[System, Annotated[str, Field(pattern=r"\{(port|cage|lane)\}")]] = {}
+    """The same port's name in each system that runs on this switch; the first is the default."""
     rack_units: Count
     power_w: Watts
     """Draw to plan with, optics included."""
     relative_price: Annotated[float, Field(ge=0)]
     """Price in the unit of the paper's Table III, with the switch's share of cables."""
+    buffer: SwitchBuffer | None = None
+    sonic: SonicModel | None = None
     source: str
 
     def port(self, number: int) -> str:
         """Return the vendor's name of a front-panel port."""
-        return self.port_name.replace("{port}", str(number))
+        return self._named(self.port_name, number)
+
+    def interface(self, system: System, number: int) -> str:
+        """Return a port's name in a system that runs on this switch."""
+        return self._named(self.interfaces[system], number)
+
+    def first_lane(self, number: int) -> int:
+        """Return the number of a port's first lane, counted from 0."""
+        return (number - 1) * self.lanes_per_port
+
+    def cage(self, number: int) -> tuple[int, int]:
+        """Return a port's cage and its place in it, both from 1."""
+        cage, leg = divmod(number - 1, self.ports_per_cage)
+        return cage + 1, leg + 1
+
+    def _named(self, template: str, number: int) -> str:
+        cage, leg = self.cage(number)
+        return template.format(
+            port=number, cage=cage, leg=leg, leg0=leg - 1, lane=self.first_lane(number)
+        )
 
 
 class Cpus(Record):
@@ -58,6 +109,7 @@ class Nic(Record):
     hca: str
     """RDMA device, such as mlx5_0."""
     gbps: Count
+    connector: Connector
     numa: Index
     root_port: Index
     """PCIe root port it hangs on; devices with the same number share its bandwidth."""
@@ -84,7 +136,8 @@ class NodeModel(Record):
     cpus: Cpus
     memory_mb: Count
     """Memory the scheduler may hand out: what is fitted less what the system keeps."""
-    nics: Annotated[tuple[Nic, ...], Field(min_length=1)]
+    nics: tuple[Nic, ...]
+    """Adapters on the fabric; a management node may have none."""
     gpus: tuple[Gpu, ...] = ()
     nvme_drives: Index = 0
     nvme_drive_tb: Annotated[float, Field(ge=0)] = 0.0

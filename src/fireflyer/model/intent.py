@@ -34,11 +34,36 @@ class InterZone(Record):
     links_per_zone: Count
 
 
+class PfcWatchdog(Record):
+    """When a switch ends a pause that does not end by itself, and when it tries again."""
+
+    detect_ms: Annotated[int, Field(ge=100, le=5000)] = 200
+    restore_ms: Annotated[int, Field(ge=100, le=60_000)] = 400
+
+
+class EthernetIntent(Record):
+    """What an Ethernet fabric needs beside its shape: routing to the leaf, lossless classes."""
+
+    asn_first: Annotated[int, Field(ge=64_512, le=4_294_967_294)] = 4_200_000_000
+    """First of the private numbers (RFC 6996) that layers and leaves count from."""
+    numbered_links: bool = False
+    """Give every link a /31 (RFC 3021) instead of BGP unnumbered (RFC 5549)."""
+    load_balancing: Literal["static", "adaptive"] = "static"
+    dcqcn: bool = False
+    """Mark packets (ECN) on lossless queues, so that adapters slow down."""
+    mtu: Annotated[int, Field(ge=1500, le=9216)] = 9216
+    host_vlan: Annotated[int, Field(ge=2, le=4094)] = 100
+    """VLAN of a leaf's hosts; each leaf has its own, of the same number."""
+    pfc_watchdog: PfcWatchdog = PfcWatchdog()
+
+
 class FabricIntent(Record):
     """The network's shape."""
 
-    technology: Literal["infiniband"]
-    zones: Annotated[int, Field(ge=1, le=8)]
+    technology: Literal["infiniband", "ethernet"]
+    zones: Annotated[int, Field(ge=1, le=8)] = 1
+    planes: Annotated[int, Field(ge=1, le=8)] = 1
+    """Parallel trees that no cable joins; adapter i of a node is on plane i."""
     layers: Literal[2, 3]
     leaf: SwitchLayer
     spine: SwitchLayer
@@ -48,6 +73,9 @@ class FabricIntent(Record):
     cables_per_pair: Count = 1
     """Cables of the trunk between each leaf and each spine."""
     interzone: InterZone | None = None
+    system: Literal["mlnxos", "sonic", "nvue", "eos", "frr"] | None = None
+    """Operating system of the switches; the first of the leaf's model if it is not given."""
+    ethernet: EthernetIntent | None = None
     subnet_prefix: Annotated[str, Field(pattern=r"^0x[0-9a-f]{16}$")] = "0xfe80000000000000"
 
 
@@ -62,19 +90,34 @@ class Services(Record):
     """Which management nodes run what."""
 
     slurm_controller: Annotated[tuple[Host, ...], Field(min_length=1)]
-    subnet_manager: Annotated[tuple[Host, ...], Field(min_length=1, max_length=8)]
-    """In order of priority: the first is master."""
+    subnet_manager: Annotated[tuple[Host, ...], Field(max_length=8)] = ()
+    """In order of priority: the first is master. An Ethernet fabric has none."""
 
 
 class TrafficClass(Record):
-    """One row of the only table of traffic classes (IBTA vol. 1, 7.6: SL to VL, arbitration)."""
+    """One row of the only table of traffic classes.
+
+    InfiniBand: service level and virtual lane (IBTA vol. 1, 7.6). Ethernet: DSCP (RFC 2474)
+    to traffic class, queue and PFC priority (IEEE 802.1Qbb), all of one number.
+    """
 
     name: Name
     sl: Annotated[int, Field(ge=0, le=14)]
     vl: Annotated[int, Field(ge=0, le=7)]
     priority: Literal["high", "low"]
     weight: Annotated[int, Field(ge=1, le=255)]
-    """Share in its arbitration table, in units of 64 bytes a turn."""
+    """Share in its arbitration table, in units of 64 bytes a turn; on Ethernet, in its queue's
+    share of the link."""
+    dscp: tuple[Annotated[int, Field(ge=0, le=63)], ...] = ()
+    """Code points of this class; the default class has all that no other has."""
+    queue: Annotated[int, Field(ge=0, le=7)] | None = None
+    """Ethernet queue and PFC priority; the virtual lane's number if it is not given."""
+    lossless: bool = False
+    """Whether a switch pauses the sender (PFC) before it drops a packet."""
+
+    @property
+    def queue_number(self) -> int:
+        return self.vl if self.queue is None else self.queue
 
 
 class TrafficIntent(Record):
@@ -109,8 +152,12 @@ class Addresses(Record):
     """Networks and the plan of host numbers in them."""
 
     management: str
-    ipoib: Annotated[tuple[str, ...], Field(min_length=1)]
-    """One network a zone."""
+    ipoib: tuple[str, ...] = ()
+    """InfiniBand: one network for each zone or plane, and for each adapter a node has in it."""
+    roce: tuple[str, ...] = ()
+    """Ethernet: one network for each zone or plane, divided over its leaves."""
+    links: str | None = None
+    """Ethernet with numbered links: the /31s between switches."""
     loopback: str
     gateway: str | None = None
     """Router of the management network."""
@@ -141,6 +188,14 @@ class Racks(Record):
     """Switches and management nodes in one network rack."""
 
 
+class SwitchManagement(Record):
+    """The management plane of every switch. Users and secrets come from Ansible Vault."""
+
+    allowed_sources: tuple[str, ...] = ()
+    """Networks that may reach a switch's management port; the management network if empty."""
+    monitoring: Literal["snmpv3", "gnmi", "none"] = "snmpv3"
+
+
 class Cluster(Record):
     """The whole intent of a site."""
 
@@ -156,6 +211,7 @@ class Cluster(Record):
     racks: Racks
     ntp_servers: tuple[DnsName, ...] = ()
     syslog_servers: tuple[DnsName, ...] = ()
+    switch_management: SwitchManagement = SwitchManagement()
 
 
 class IntentFile(Record):

@@ -24,7 +24,7 @@ def ask_paths(simulator: Simulator, fabric: Fabric, subnet: RoutedSubnet) -> tup
         question = f"{ends[0][0]} to {ends[1][0]}{what}"
         answers.append(PathAnswer(question, _ask(simulator, subnet, ends, qos_class), sl))
 
-    for zone in fabric.zones:
+    for zone in fabric.trees:
         compute, storage = (_ports(fabric, role, zone) for role in (Role.COMPUTE, Role.STORAGE))
         for target in storage[:1] + storage[1:][-1:]:
             for source in compute[:1]:
@@ -44,7 +44,7 @@ def _ports(fabric: Fabric, role: Role, zone: str) -> list[_End]:
         (f"{node.name} {port.hca}", port)
         for node in fabric.nodes_of(role)
         for port in node.ports
-        if port.zone == zone
+        if port.tree == zone
     ]
 
 

@@ -69,7 +69,7 @@ def _host_names(node: Node) -> Mapping[str, Json]:
         "name": node.name,
         "management": str(node.management),
         "aliases": [
-            {"name": f"{node.name}-ib-{port.zone}", "address": str(port.address)}
+            {"name": f"{node.name}-{_alias(port)}", "address": str(port.address)}
             for port in node.ports
         ],
     }
@@ -77,7 +77,7 @@ def _host_names(node: Node) -> Mapping[str, Json]:
 
 def _variables(node: Node) -> Mapping[str, Json]:
     addresses: dict[str, Json] = {"management": str(node.management)}
-    addresses |= {f"ipoib_{port.zone}": str(port.address) for port in node.ports}
+    addresses |= {_network(port): str(port.address) for port in node.ports}
     addresses["loopback"] = str(node.loopback)
     return {
         "ansible_host": str(node.management),
@@ -92,16 +92,28 @@ def _variables(node: Node) -> Mapping[str, Json]:
     }
 
 
+def _network(port: NodePort) -> str:
+    """Return the name of a port's network, as `fabric_networks` and addresses have it."""
+    kind = "roce" if port.gateway else "ipoib"
+    return f"{kind}_{port.tree}{port.rail + 1 if port.rail else ''}"
+
+
+def _alias(port: NodePort) -> str:
+    """Return what the port's name adds to its host's, such as `ib-a` or `roce-p2`."""
+    return _network(port).replace("ipoib", "ib").replace("_", "-")
+
+
 def _port(port: NodePort) -> Mapping[str, Json]:
     return {
         "name": port.name,
         "hca": port.hca,
-        "zone": port.zone,
+        "tree": port.tree,
         "leaf": port.leaf.device,
         "leaf_port": port.leaf.number,
         "guid": str(port.guid),
         "guid_placeholder": port.guid.placeholder,
         "address": str(port.address),
         "prefix_length": port.network.prefixlen,
+        "gateway": str(port.gateway) if port.gateway else "",
         "link_gbps": port.gbps,
     }

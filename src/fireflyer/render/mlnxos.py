@@ -43,7 +43,7 @@ def files(fabric: Fabric) -> Mapping[str, str]:
     return {
         f"{switch.name}.cfg": render("mlnxos/switch.cfg.j2", switch=config(fabric, switch))
         for switch in fabric.switches
-        if switch.model.system == "mlnxos"
+        if fabric.system == "mlnxos"
     }
 
 
@@ -54,7 +54,7 @@ def config(fabric: Fabric, switch: Switch) -> SwitchConfig:
     for number in range(1, switch.model.ports + 1):
         far = fabric.far_end.get(Port(switch.name, number))
         peer = f"{far.device} {fabric.port_name(far)}" if far else ""
-        interface = switch.model.interface.replace("{port}", str(number))
+        interface = switch.model.interface("mlnxos", number)
         ports.append(PortConfig(interface, peer))
     return SwitchConfig(
         name=switch.name,

@@ -124,7 +124,7 @@ def _order(fabric: Fabric) -> Iterator[NamedGuid]:
     every class is dealt evenly by itself.
     """
     for role in (Role.STORAGE, Role.COMPUTE, Role.MANAGEMENT):
-        for zone in fabric.zones:
+        for zone in fabric.trees:
             for node, port in _in_zone(fabric, role, zone):
                 yield NamedGuid(port.guid, f"{node} {port.hca}")
 
@@ -132,7 +132,7 @@ def _order(fabric: Fabric) -> Iterator[NamedGuid]:
 def _in_zone(fabric: Fabric, role: Role, zone: str) -> Iterator[tuple[str, NodePort]]:
     nodes = fabric.nodes_of(role)
     pairs = chain.from_iterable(((node.name, port) for port in node.ports) for node in nodes)
-    return (pair for pair in pairs if pair[1].zone == zone)
+    return (pair for pair in pairs if pair[1].tree == zone)
 
 
 def _asked(fabric: Fabric) -> list[TrafficClass]:

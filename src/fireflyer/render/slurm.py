@@ -99,12 +99,12 @@ def topology(fabric: Fabric) -> tuple[TopologyEntry, ...]:
     """Return the tree over the compute nodes; leaves without any are left out."""
     on_leaf: dict[str, list[str]] = {}
     for node in fabric.nodes_of(Role.COMPUTE):
-        for port in node.ports:
-            on_leaf.setdefault(port.leaf.device, []).append(node.name)
+        # A node is in Slurm's tree once: at the leaf of its first adapter.
+        on_leaf.setdefault(node.ports[0].leaf.device, []).append(node.name)
     entries: list[TopologyEntry] = []
     tops: list[str] = []
     pods = fabric.intent.fabric.pods_per_zone
-    for zone in fabric.zones:
+    for zone in fabric.trees[: len(fabric.zones)]:  # of several planes, the first
         leaves = [leaf.name for leaf in fabric.switches_of(Layer.LEAF, zone)]
         groups: list[str] = []
         size = len(leaves) // pods

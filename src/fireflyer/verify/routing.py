@@ -82,13 +82,13 @@ class _Ends:
 
 def _ends(fabric: Fabric, subnet: RoutedSubnet) -> tuple[_Ends, tuple[str, ...]]:
     found, without = [], []
-    zone_index = {zone: index for index, zone in enumerate(fabric.zones)}
+    zone_index = {tree: index for index, tree in enumerate(fabric.trees)}
     for node in fabric.nodes:
         for port in node.ports:
             name = f"{node.name} {port.hca}"
             lid = subnet.lids.get(port.guid.value)
             if lid:
-                found.append((name, lid, zone_index[port.zone], node.role))
+                found.append((name, lid, zone_index[port.tree], node.role))
             else:
                 without.append(name)
     return (
@@ -165,8 +165,8 @@ def _attachment(subnet: RoutedSubnet, ends: _Ends) -> tuple[Ints, Ints]:
 
 
 def _switch_zones(fabric: Fabric, subnet: RoutedSubnet) -> Ints:
-    zones = {zone: index for index, zone in enumerate(fabric.zones)}
-    of = [zones.get(fabric.switch[name].zone or "", -1) for name in subnet.switches]
+    zones = {tree: index for index, tree in enumerate(fabric.trees)}
+    of = [zones.get(fabric.switch[name].tree or "", -1) for name in subnet.switches]
     return np.array(of, dtype=np.int32)
 
 

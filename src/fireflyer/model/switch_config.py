@@ -1,0 +1,173 @@
+"""What one switch should hold, said without any vendor's words.
+
+One value a switch; every system's templates print from it and decide nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from netaddr import IPAddress, IPNetwork
+
+from fireflyer.model.fabric import Layer
+from fireflyer.model.hardware import SwitchModel
+
+
+class PortRole(StrEnum):
+    """What a port is for."""
+
+    HOST = "host"
+    SWITCH = "switch"
+    UNUSED = "unused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortConfig:
+    """One port of the front panel."""
+
+    number: int
+    name: str
+    """As the switch's system spells it, such as Ethernet4 or swp1s0."""
+    role: PortRole
+    peer: str = ""
+    """Device at the other end; empty for a port to keep shut."""
+    peer_port: str = ""
+    """The peer's port as the peer spells it."""
+    peer_asn: int = 0
+    """Of a switch; 0 at hosts."""
+    address: IPAddress | None = None
+    """This end of a numbered link, a /31."""
+    peer_address: IPAddress | None = None
+    gbps: int
+    cable_m: int = 0
+    """Length of the cable, in whole metres rounded up."""
+
+    @property
+    def description(self) -> str:
+        return f"{self.peer} {self.peer_port}" if self.peer else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostNetwork:
+    """The network of a leaf's hosts; the leaf is their router."""
+
+    vlan: int
+    network: IPNetwork
+    gateway: IPAddress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bgp:
+    """Routing with the neighbours at `SWITCH` ports (RFC 7938: eBGP, ECMP)."""
+
+    asn: int
+    router_id: IPAddress
+    networks: tuple[IPNetwork, ...]
+    """Announced: the loopback and, at a leaf, the network of its hosts."""
+    maximum_paths: int
+    """As wide as the widest layer: no equal path is left out."""
+    unnumbered: bool
+    """Sessions over link-local addresses (RFC 5549)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """A traffic class on a port: one number for traffic class, queue and PFC priority."""
+
+    name: str
+    number: int
+    dscp: tuple[int, ...]
+    weight_percent: int
+    """Share of the link (deficit round robin); 0 for a strict queue."""
+    strict: bool
+    lossless: bool
+    default: bool
+    """Whether unknown code points go here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ecn:
+    """Marking thresholds of a lossless queue, bytes."""
+
+    minimum_bytes: int
+    maximum_bytes: int
+    maximum_percent: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LosslessProfile:
+    """What a port's lossless queues need, for one speed and one length of cable."""
+
+    name: str
+    gbps: int
+    cable_m: int
+    headroom_bytes: int
+    """What may still arrive after a pause was asked for."""
+    xon_bytes: int
+    """Below this the pause ends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lossless:
+    """PFC (IEEE 802.1Qbb), buffers and marking."""
+
+    profiles: tuple[LosslessProfile, ...]
+    """By name; a port has the one of its speed and `cable_m`."""
+    pool_bytes: int
+    """Shared packet memory, without headroom."""
+    headroom_bytes: int
+    """Of all ports and lossless queues together."""
+    ecn: Ecn | None
+    """None where DCQCN is off."""
+    watchdog_detect_ms: int
+    watchdog_restore_ms: int
+
+    def profile(self, port: PortConfig) -> LosslessProfile:
+        """Return the profile of a port in use."""
+        return next(p for p in self.profiles if (p.gbps, p.cable_m) == (port.gbps, port.cable_m))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Management:
+    """The management plane. Users, keys and community strings come from Ansible Vault."""
+
+    domain: str
+    address: IPAddress
+    network: IPNetwork
+    gateway: str
+    """Empty where the intent names none."""
+    ntp_servers: tuple[str, ...]
+    syslog_servers: tuple[str, ...]
+    allowed_sources: tuple[IPNetwork, ...]
+    """The only networks that may reach the management port."""
+    monitoring: str
+    """snmpv3, gnmi or none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwitchConfig:
+    """Everything a template may use."""
+
+    name: str
+    layer: Layer
+    model: SwitchModel
+    place: str
+    """Rack and unit, for the location field."""
+    management: Management
+    loopback: IPAddress
+    ports: tuple[PortConfig, ...]
+    """Every port of the front panel, in order."""
+    mtu: int
+    adaptive_routing: bool
+    bgp: Bgp | None
+    """None on InfiniBand, like the three below."""
+    hosts: HostNetwork | None
+    """At a leaf with host ports."""
+    queues: tuple[Queue, ...]
+    """By number; empty on InfiniBand."""
+    lossless: Lossless | None
+
+    def ports_of(self, role: PortRole) -> tuple[PortConfig, ...]:
+        """Return the ports of a role in order."""
+        return tuple(port for port in self.ports if port.role is role)
