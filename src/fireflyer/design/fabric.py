@@ -14,6 +14,7 @@ from fireflyer.design.addresses import (
     leaf_network_problems,
     plan_addresses,
 )
+from fireflyer.design.asn import asn_problems
 from fireflyer.design.budget import budget_problems, budgets, share
 from fireflyer.design.names import numbered, tree_names, zone_names
 from fireflyer.design.placement import place
@@ -46,7 +47,7 @@ def design(site: Site) -> Fabric:
     """
     cluster = site.cluster
     managers = numbered("mg", cluster.management.nodes, 2)
-    problems = traffic_problems(site) + service_problems(site, managers)
+    problems = traffic_problems(site) + service_problems(site, managers) + asn_problems(site)
     problems += model_problems(site) or shape_problems(site)
     problems += address_problems(site)
     if problems:

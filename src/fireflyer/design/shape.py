@@ -117,6 +117,12 @@ def shape_problems(site: Site) -> list[Problem]:
     if fabric.zones > 1 and three:
         limit = "zones of three layers cannot be joined without a routing loop"
         problems.append(at(f"{FABRIC}.layers", 3, limit, "set zones to 1, or layers to 2"))
+    if fabric.technology == "ethernet" and fabric.ethernet is None:
+        limit = "an Ethernet fabric needs it, if only for its defaults"
+        problems.append(at(f"{FABRIC}.ethernet", None, limit, "add fabric.ethernet: {}"))
+    if fabric.technology == "infiniband" and fabric.ethernet is not None:
+        limit = "an InfiniBand fabric has none"
+        problems.append(at(f"{FABRIC}.ethernet", None, limit, "remove it"))
     for name, layer in (("leaf", fabric.leaf), ("spine", fabric.spine)):
         if layer.count % fabric.pods_per_zone:
             limit = f"must divide by the {fabric.pods_per_zone} pods of a zone"

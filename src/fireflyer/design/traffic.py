@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from fireflyer.errors import Problem
 from fireflyer.load import Site
-from fireflyer.model.intent import TrafficIntent
+from fireflyer.model.intent import Cluster, TrafficClass, TrafficIntent
+from fireflyer.model.switch_config import Queue
 
 KEY = "cluster.traffic"
 SLS = 16
+CONTROL_QUEUE = 7
+"""Strict, never lossless: routing (CS6, RFC 4594) and, with DCQCN, congestion notification."""
+CONTROL_DSCP = (48,)
 
 
 def traffic_problems(site: Site) -> list[Problem]:
@@ -38,7 +43,109 @@ def traffic_problems(site: Site) -> list[Problem]:
     if Counter(row.priority for row in traffic.classes)["low"] == 0:
         limit = "no class has priority low, so traffic that asks for none may starve"
         problems.append(at(f"{KEY}.classes", None, limit, "set the default class to low"))
+    return problems + (_ethernet_problems(site) if traffic_is_ethernet(site) else [])
+
+
+def traffic_is_ethernet(site: Site) -> bool:
+    """Say whether the table feeds queues (Ethernet) and not lanes alone."""
+    return site.cluster.fabric.technology == "ethernet"
+
+
+def _ethernet_problems(site: Site) -> list[Problem]:
+    """Return code points and queues that two classes share, or that are spoken for."""
+    traffic, at = site.cluster.traffic, site.document.problem
+    problems: list[Problem] = []
+    points: dict[int, str] = dict.fromkeys(CONTROL_DSCP, "routing and congestion notification")
+    owners: dict[int, TrafficClass] = {}
+    for index, row in enumerate(traffic.classes):
+        key = f"{KEY}.classes.{index}"
+        for place, point in enumerate(row.dscp):
+            if (first := points.setdefault(point, row.name)) != row.name:
+                limit = f"is taken by {first}"
+                remedy = "give each class code points of its own"
+                problems.append(at(f"{key}.dscp.{place}", point, limit, remedy))
+        if not row.dscp and row.name != traffic.default:
+            limit = "has no code point, so no packet is ever in it"
+            problems.append(at(f"{key}.dscp", None, limit, "give it one or more of 0 to 63"))
+        if row.queue_number == CONTROL_QUEUE:
+            limit = "is the queue of routing and congestion notification"
+            problems.append(at(f"{key}.queue", CONTROL_QUEUE, limit, "use 0 to 6"))
+        owner = owners.setdefault(row.queue_number, row)
+        if owner is not row:
+            what = "both are lossless" if owner.lossless and row.lossless else "is taken"
+            limit = f"{what}: queue {row.queue_number} is that of {owner.name}"
+            remedy = "give each class a queue of its own"
+            problems.append(at(f"{key}.queue", row.queue_number, limit, remedy))
+        if row.lossless and row.name == traffic.default:
+            limit = "the default class takes what nobody sized, and would pause the others' senders"
+            problems.append(at(f"{key}.lossless", "true", limit, "set it to false"))
+    return problems + _lossless_problems(site)
+
+
+def _lossless_problems(site: Site) -> list[Problem]:
+    fabric, at = site.cluster.fabric, site.document.problem
+    count = sum(row.lossless for row in site.cluster.traffic.classes)
+    problems = []
+    for layer in ("leaf", "spine", "core", "interzone"):
+        part = getattr(fabric, layer)
+        model = site.catalogue.switches.get(part.model) if part is not None else None
+        if model is None or model.technology != "ethernet":
+            continue
+        if model.buffer is None and count:
+            limit = f"hardware/switches/{model.name}.yml says nothing of its buffer"
+            problems.append(at(f"cluster.fabric.{layer}.model", model.name, limit, "add buffer"))
+        elif model.buffer is not None and count > model.buffer.lossless_queues:
+            limit = f"{count} classes are lossless, {model.name} keeps {model.buffer.lossless_queues}"
+            problems.append(at(f"{KEY}.classes", None, limit, "make fewer classes lossless"))
     return problems
+
+
+def queues(cluster: Cluster) -> tuple[Queue, ...]:
+    """Return the queues of every port by number, the control queue last.
+
+    Weights become shares of the link that add up to 100 %.
+    """
+    traffic = cluster.traffic
+    rows = sorted(traffic.classes, key=lambda row: row.queue_number)
+    shares = percentages([row.weight for row in rows])
+    found = [
+        Queue(
+            name=row.name,
+            number=row.queue_number,
+            dscp=row.dscp,
+            weight_percent=share,
+            strict=False,
+            lossless=row.lossless,
+            default=row.name == traffic.default,
+        )
+        for row, share in zip(rows, shares, strict=True)
+    ]
+    control = Queue(
+        name="control",
+        number=CONTROL_QUEUE,
+        dscp=CONTROL_DSCP,
+        weight_percent=0,
+        strict=True,
+        lossless=False,
+        default=False,
+    )
+    return (*found, control)
+
+
+def percentages(weights: Sequence[int]) -> list[int]:
+    """Return whole shares of 100, none below 1, the largest remainders rounded up.
+
+    >>> percentages([32, 128, 64, 96]), percentages([1, 255])
+    ([10, 40, 20, 30], [1, 99])
+    """
+    total = sum(weights)
+    shares = [max(1, weight * 100 // total) for weight in weights]
+    order = sorted(range(len(weights)), key=lambda i: (-(weights[i] * 100 % total), i))
+    for i in order[: max(0, 100 - sum(shares))]:
+        shares[i] += 1
+    while sum(shares) > 100:
+        shares[shares.index(max(shares))] -= 1
+    return shares
 
 
 def sl_to_vl(traffic: TrafficIntent) -> tuple[int, ...]:

@@ -165,9 +165,9 @@ class PortBudget:
         return self.total - self.used
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fabric:
-    """Everything that is rendered, proved and verified."""
+    """Everything that is rendered, proved and verified. Equal to itself alone."""
 
     intent: Cluster
     zones: tuple[str, ...]
