@@ -122,14 +122,14 @@ def _compare(options: argparse.Namespace) -> int:
 def _render(options: argparse.Namespace) -> int:
     from fireflyer.design import design
     from fireflyer.load import load_site
-    from fireflyer.render import GROUPS, artefacts
+    from fireflyer.render import GROUPS, stream
     from fireflyer.render.tree import write_tree
 
     groups = tuple(options.only or GROUPS)
     fabric = design(load_site(options.site))
-    files = artefacts(fabric, groups)
-    count = write_tree(options.out, fabric.intent.name, files, groups)
-    _say(f"{options.out}: {len(files)} files written, {count} in all")
+    files = stream(fabric, groups)
+    written, count = write_tree(options.out, fabric.intent.name, files, groups)
+    _say(f"{options.out}: {written:,} files written, {count:,} in all")
     if fabric.placeholders:
         _say(
             f"note: {fabric.placeholders} adapters and switches have placeholder GUIDs; put the"
@@ -146,7 +146,7 @@ def _prove(options: argparse.Namespace) -> int:
     from fireflyer.prove import prove
     from fireflyer.prove.artefacts import PROVED
     from fireflyer.prove.report import as_json, as_text
-    from fireflyer.render import artefacts
+    from fireflyer.render import stream
     from fireflyer.render.tree import write_tree
 
     fabric = design(load_site(options.site))
@@ -155,7 +155,7 @@ def _prove(options: argparse.Namespace) -> int:
         tree = options.artefacts or (default if default.is_dir() else None)
         if tree is None:
             tree = Path(scratch) / fabric.intent.name
-            write_tree(tree, fabric.intent.name, artefacts(fabric, PROVED), PROVED)
+            write_tree(tree, fabric.intent.name, stream(fabric, PROVED), PROVED)
             _say(f"proving a fresh rendering of {options.site}")
         else:
             _say(f"proving {tree}")

@@ -27,7 +27,7 @@ def quiet(step: str) -> None:
 
 def rendered(fabric: Fabric, folder: Path) -> Path:
     groups = ("ibsim", "opensm")
-    write_tree(folder / "tree", fabric.intent.name, artefacts(fabric, groups), groups)
+    write_tree(folder / "tree", fabric.intent.name, artefacts(fabric, groups).items(), groups)
     return folder / "tree"
 
 

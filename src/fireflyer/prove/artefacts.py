@@ -23,7 +23,7 @@ def artefact_findings(fabric: Fabric, tree: Path) -> tuple[Finding, ...]:
     """
     listed = {entry.path for entry in read_manifest(tree)[1]}
     findings = []
-    for entry in manifest(artefacts(fabric, PROVED)):
+    for entry in manifest(artefacts(fabric, PROVED).items()):
         file = tree / entry.path
         if entry.path not in listed or not file.is_file():
             raise OperatingError(f"{file} is not there; render the site again")

@@ -1,5 +1,5 @@
 """Print a fabric's artefacts. Everything is decided before a template runs."""
 
-from fireflyer.render.artefacts import GROUPS, artefacts
+from fireflyer.render.artefacts import GROUPS, artefacts, stream
 
-__all__ = ["GROUPS", "artefacts"]
+__all__ = ["GROUPS", "artefacts", "stream"]

@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -28,12 +28,20 @@ class Entry:
     bytes: int
 
 
-def manifest(files: Mapping[str, str]) -> tuple[Entry, ...]:
+def entry_of(path: str, data: bytes) -> Entry:
+    """Return the entry of one file."""
+    return Entry(path, hashlib.sha256(data).hexdigest(), len(data))
+
+
+def manifest(files: Iterable[tuple[str, str | bytes]]) -> tuple[Entry, ...]:
     """Return the entry of each file in order of path."""
-    return tuple(
-        Entry(path, hashlib.sha256(data).hexdigest(), len(data))
-        for path, data in sorted((path, text.encode()) for path, text in files.items())
-    )
+    entries = (entry_of(path, as_bytes(content)) for path, content in files)
+    return tuple(sorted(entries, key=lambda entry: entry.path))
+
+
+def as_bytes(content: str | bytes) -> bytes:
+    """Return what is written: text in UTF-8."""
+    return content.encode() if isinstance(content, str) else content
 
 
 def print_manifest(site: str, entries: tuple[Entry, ...]) -> str:
@@ -69,11 +77,13 @@ def read_manifest(folder: Path) -> tuple[str, tuple[Entry, ...]]:
         ) from None
 
 
-def write_tree(folder: Path, site: str, files: Mapping[str, str], groups: tuple[str, ...]) -> int:
+def write_tree(
+    folder: Path, site: str, files: Iterable[tuple[str, str | bytes]], groups: tuple[str, ...]
+) -> tuple[int, int]:
     """Replace the groups' folders below `folder`; other groups stay as they are.
 
     The new tree is made beside the old one and takes its place in one step, so a failure
-    leaves the old tree whole. Returns the number of files in the tree.
+    leaves the old tree whole. Returns the number of files written and of those in the tree.
 
     Raises:
         OperatingError: the folder holds files that `render` did not write.
@@ -86,20 +96,33 @@ def write_tree(folder: Path, site: str, files: Mapping[str, str], groups: tuple[
     new = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
         new.chmod(0o755)
-        for path, text in files.items():
-            target = new / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(text.encode())
+        written = _write(new, files)
         for path in kept:
             target = new / path
             target.parent.mkdir(parents=True, exist_ok=True)
             os.link(folder / path, target)
-        entries = tuple(sorted((*manifest(files), *kept.values()), key=lambda entry: entry.path))
+        entries = tuple(sorted((*written, *kept.values()), key=lambda entry: entry.path))
         (new / MANIFEST).write_text(print_manifest(site, entries))
         _exchange(new, folder)
     finally:
         shutil.rmtree(new, ignore_errors=True)
-    return len(entries)
+    return len(written), len(entries)
+
+
+def _write(folder: Path, files: Iterable[tuple[str, str | bytes]]) -> list[Entry]:
+    """Write each file as it comes; return their entries."""
+    made: set[str] = set()
+    entries = []
+    for path, content in files:
+        parent = path.rpartition("/")[0]
+        if parent not in made:
+            (folder / parent).mkdir(parents=True, exist_ok=True)
+            made.add(parent)
+        data = as_bytes(content)
+        with open(f"{folder}/{path}", "wb") as file:  # noqa: PTH123 - thousands of files
+            file.write(data)
+        entries.append(entry_of(path, data))
+    return entries
 
 
 def _kept(folder: Path, site: str, groups: tuple[str, ...]) -> dict[str, Entry]:
