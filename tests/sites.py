@@ -7,9 +7,9 @@ from typing import Any, Final
 ONE_ZONE: Final[dict[str, Any]] = {
     "cluster.fabric.zones": 1,
     "cluster.fabric.interzone": None,
-    "cluster.addresses.ipoib": ["10.89.1.0/24"],
+    "cluster.addresses.ipoib": ["10.89.1.0/24", "10.89.2.0/24"],
 }
-"""One two-layer tree; management nodes hang on ordinary leaves."""
+"""One two-layer tree; management nodes hang on ordinary leaves, storage nodes by two adapters."""
 
 THREE_LAYERS: Final[dict[str, Any]] = ONE_ZONE | {
     "cluster.fabric.layers": 3,
@@ -20,3 +20,50 @@ THREE_LAYERS: Final[dict[str, Any]] = ONE_ZONE | {
     "cluster.compute.nodes": 8,
 }
 """Two pods of two leaves and two spines under two cores."""
+
+_CLASSES: Final[list[dict[str, Any]]] = [
+    {
+        "name": name,
+        "sl": lane,
+        "vl": lane,
+        "priority": "high",
+        "weight": weight,
+        "dscp": [dscp],
+        "lossless": True,
+    }
+    for name, lane, weight, dscp in (
+        ("hfreduce", 1, 128, 34),
+        ("nccl", 2, 64, 26),
+        ("storage", 3, 96, 18),
+    )
+]
+
+ETHERNET: Final[dict[str, Any]] = {
+    "cluster.fabric.technology": "ethernet",
+    "cluster.fabric.ethernet": {},
+    "cluster.fabric.leaf.model": "lab-8-roce",
+    "cluster.fabric.spine.model": "lab-8-roce",
+    "cluster.fabric.interzone.model": "lab-8-roce",
+    "cluster.compute.model": "lab-roce-compute",
+    "cluster.compute.nodes": 2,
+    "cluster.storage.model": "lab-roce-storage",
+    "cluster.management.model": "lab-roce-management",
+    "cluster.services": {"slurm_controller": ["mg01"]},
+    "cluster.addresses.ipoib": None,
+    "cluster.addresses.roce": ["10.89.1.0/24", "10.89.2.0/24"],
+    "cluster.traffic.classes": [
+        *_CLASSES,
+        {"name": "other", "sl": 0, "vl": 0, "priority": "low", "weight": 32},
+    ],
+}
+"""The lab on Ethernet: two zones, compute nodes with two adapters in one of them."""
+
+PLANES: Final[dict[str, Any]] = {
+    key: value for key, value in ETHERNET.items() if "interzone" not in key
+} | {
+    "cluster.fabric.zones": None,
+    "cluster.fabric.planes": 2,
+    "cluster.fabric.interzone": None,
+    "cluster.management.model": "management-1u-offside",
+}
+"""Two planes of Ethernet; management nodes are on the management network alone."""

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.conftest import make_site_in
+from tests.intents import BLOCKS, changes
 from tests.sites import THREE_LAYERS
 
 from fireflyer.design import design
@@ -19,59 +20,11 @@ from fireflyer.load import load_site
 from fireflyer.model.fabric import CableRole, Fabric, Layer, Role
 from fireflyer.render import artefacts
 
-SMALL = {
-    "cluster.racks.power_kw": 1000.0,
-    "cluster.racks.per_row": 100,
-    "cluster.addresses": {
-        "management": "10.0.0.0/16",
-        "ipoib": ["10.1.0.0/16"],
-        "loopback": "10.9.0.0/16",
-        "blocks": {
-            "management": {"first": 1, "size": 1000},
-            "storage": {"first": 1001, "size": 1000},
-            "compute": {"first": 2001, "size": 1000},
-            "switch": {"first": 3001, "size": 4000},
-        },
-    },
-}
-
 
 def fabric_of(base: str, changes: dict[str, Any]) -> Fabric:
     """Design a changed site; its files are gone afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         return design(load_site(make_site_in(Path(folder), base, changes)))
-
-
-@st.composite
-def changes(draw: st.DrawFn) -> dict[str, Any]:
-    """Any site of one or two zones that its switches can hold."""
-    zones = draw(st.integers(1, 2))
-    trunk = draw(st.integers(1, 2))
-    spines = draw(st.integers(1, 6 // trunk))
-    leaves = draw(st.integers(2, 8 // trunk))
-    host_ports = 8 - spines * trunk
-    host_leaves = leaves - (zones > 1)
-    room = host_leaves * host_ports
-    links = draw(st.integers(1, min(host_ports - 1, 4)))
-    spare = int(zones == 1)  # its management node hangs on an ordinary leaf
-    storage = draw(st.integers(0, room - spare))
-    compute = draw(st.integers(0, room - spare - storage))
-    management = (host_ports - links) if zones > 1 else room - storage - compute
-    addresses = SMALL["cluster.addresses"] | {  # type: ignore[operator]
-        "ipoib": [f"10.{zone + 1}.0.0/16" for zone in range(zones)]
-    }
-    between = {"model": "lab-8", "switches": 1, "links_per_zone": links}
-    return SMALL | {
-        "cluster.fabric.zones": zones,
-        "cluster.fabric.leaf.count": leaves,
-        "cluster.fabric.spine.count": spines,
-        "cluster.fabric.cables_per_pair": trunk,
-        "cluster.fabric.interzone": between if zones > 1 else None,
-        "cluster.compute.nodes": compute * zones,
-        "cluster.storage.nodes": storage,
-        "cluster.management.nodes": draw(st.integers(1, management)),
-        "cluster.addresses": addresses,
-    }
 
 
 @settings(max_examples=60, deadline=None)
@@ -89,14 +42,14 @@ def test_every_port_is_used_once_and_exists(change: dict[str, Any]) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(changes())
-def test_every_leaf_reaches_every_spine_of_its_zone_equally(change: dict[str, Any]) -> None:
+def test_every_leaf_reaches_every_spine_of_its_tree_equally(change: dict[str, Any]) -> None:
     fabric = fabric_of("lab", change)
     pairs = Counter((c.a.device, c.z.device) for c in fabric.cables if c.role is CableRole.TREE)
     expected = {
         (leaf.name, spine.name)
-        for zone in fabric.zones
-        for leaf in fabric.switches_of(Layer.LEAF, zone)
-        for spine in fabric.switches_of(Layer.SPINE, zone)
+        for tree in fabric.trees
+        for leaf in fabric.switches_of(Layer.LEAF, tree)
+        for spine in fabric.switches_of(Layer.SPINE, tree)
     }
     assert set(pairs) == expected
     assert set(pairs.values()) == {change["cluster.fabric.cables_per_pair"]}
@@ -104,20 +57,21 @@ def test_every_leaf_reaches_every_spine_of_its_zone_equally(change: dict[str, An
 
 @settings(max_examples=60, deadline=None)
 @given(changes())
-def test_storage_has_a_foot_in_every_zone_and_spreads_within_one(change: dict[str, Any]) -> None:
+def test_storage_has_a_foot_in_every_tree_and_spreads_within_one(change: dict[str, Any]) -> None:
     fabric = fabric_of("lab", change)
-    feet = {node.name: [p.tree for p in node.ports] for node in fabric.nodes_of(Role.STORAGE)}
-    assert all(zones == list(fabric.zones) for zones in feet.values())
+    for node in fabric.nodes_of(Role.STORAGE):
+        feet = [port.tree for port in node.ports]
+        assert feet == list(fabric.trees) * (len(feet) // len(fabric.trees))
     for role in (Role.STORAGE, Role.COMPUTE):
-        for zone in fabric.zones:
-            leaves = [leaf.name for leaf in fabric.switches_of(Layer.LEAF, zone)]
+        for tree in fabric.trees:
+            leaves = [leaf.name for leaf in fabric.switches_of(Layer.LEAF, tree)]
             if len(fabric.zones) > 1:
                 leaves.pop()  # the gateway leaf holds neither
             held = Counter(
                 port.leaf.device
                 for node in fabric.nodes_of(role)
                 for port in node.ports
-                if port.tree == zone
+                if port.tree == tree
             )
             assert set(held) <= set(leaves)
             if role is Role.STORAGE:
@@ -127,9 +81,58 @@ def test_storage_has_a_foot_in_every_zone_and_spreads_within_one(change: dict[st
 
 @settings(max_examples=60, deadline=None)
 @given(changes())
+def test_planes_and_zones_are_joined_as_the_intent_says(change: dict[str, Any]) -> None:
+    """No cable joins two planes; zones meet at the switches between them and nowhere else."""
+    fabric = fabric_of("lab", change)
+    for cable in fabric.cables:
+        if cable.role is CableRole.HOST:
+            assert fabric.switch[cable.z.device].tree == fabric.node_port[cable.a].tree
+            continue
+        lower, upper = fabric.switch[cable.a.device], fabric.switch[cable.z.device]
+        if cable.role is CableRole.TREE:
+            assert lower.tree == upper.tree
+        else:
+            assert (lower.layer, upper.layer) == (Layer.LEAF, Layer.INTERZONE)
+            assert lower.index == change["cluster.fabric.leaf.count"] - 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(changes())
+def test_adapter_i_is_on_tree_i(change: dict[str, Any]) -> None:
+    fabric = fabric_of("lab", change)
+    for node in fabric.nodes:
+        reached = fabric.trees
+        if len(fabric.zones) > 1 and node.role is not Role.STORAGE:
+            reached = (node.zone,)
+        assert [port.tree for port in node.ports] == [
+            reached[index % len(reached)] for index in range(len(node.ports))
+        ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(changes())
+def test_addresses_are_unique_and_a_leaf_routes_its_own_hosts(change: dict[str, Any]) -> None:
+    fabric = fabric_of("lab", change)
+    ports = list(fabric.node_port.values())
+    given = [port.address for port in ports] + [s.management for s in fabric.switches]
+    given += [node.management for node in fabric.nodes]
+    gateways = {port.leaf.device: port.gateway for port in ports if port.gateway}
+    given += gateways.values()
+    assert len(set(given)) == len(given)
+    networks: dict[str, str] = {}
+    for port in ports:
+        assert port.address in port.network
+        if fabric.is_ethernet:
+            assert port.gateway == gateways[port.leaf.device]
+            assert port.gateway in port.network
+            assert networks.setdefault(str(port.network), port.leaf.device) == port.leaf.device
+
+
+@settings(max_examples=60, deadline=None)
+@given(changes())
 def test_the_budget_counts_the_cables(change: dict[str, Any]) -> None:
     fabric = fabric_of("lab", change)
-    for zone, budget in fabric.budgets.items():
+    for tree, budget in fabric.budgets.items():
         lower = [
             cable
             for cable in fabric.cables
@@ -137,7 +140,7 @@ def test_the_budget_counts_the_cables(change: dict[str, Any]) -> None:
             if cable.role is not CableRole.TREE
             and end.device in fabric.switch
             and fabric.switch[end.device].layer is Layer.LEAF
-            and fabric.switch[end.device].tree == zone
+            and fabric.switch[end.device].tree == tree
         ]
         assert budget.used == len(lower)
         assert budget.used + budget.free == budget.total
@@ -227,7 +230,12 @@ def test_the_papers_three_layer_trees_of_40_port_switches(
             "nodes": {"compute": 2, "storage": 1},
             "switches": 40,
         },
-        "cluster.addresses": SMALL["cluster.addresses"],
+        "cluster.addresses": {
+            "management": "10.0.0.0/16",
+            "ipoib": ["10.1.0.0/16", "10.2.0.0/16"],
+            "loopback": "10.9.0.0/16",
+            "blocks": BLOCKS,
+        },
     }
     fabric = fabric_of("lab", change)
     assert len(fabric.switches) == total

@@ -95,7 +95,9 @@ def _lossless_problems(site: Site) -> list[Problem]:
             limit = f"hardware/switches/{model.name}.yml says nothing of its buffer"
             problems.append(at(f"cluster.fabric.{layer}.model", model.name, limit, "add buffer"))
         elif model.buffer is not None and count > model.buffer.lossless_queues:
-            limit = f"{count} classes are lossless, {model.name} keeps {model.buffer.lossless_queues}"
+            limit = (
+                f"{count} classes are lossless, {model.name} keeps {model.buffer.lossless_queues}"
+            )
             problems.append(at(f"{KEY}.classes", None, limit, "make fewer classes lossless"))
     return problems
 
