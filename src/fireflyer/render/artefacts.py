@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from fireflyer.model.fabric import Fabric
-from fireflyer.render import cabling, hosts, ibsim, mlnxos, opensm, topology_conf
+from fireflyer.render import cabling, frr, hosts, ibsim, mlnxos, opensm, topology_conf
 
 Content: TypeAlias = str | bytes
 Files: TypeAlias = Mapping[str, str] | Iterable[tuple[str, Content]]
@@ -14,6 +14,7 @@ Files: TypeAlias = Mapping[str, str] | Iterable[tuple[str, Content]]
 
 _PRINTERS: Mapping[str, Callable[[Fabric], Files]] = {
     "cabling": cabling.files,
+    "frr": frr.files,
     "ibsim": ibsim.files,
     "inventory": hosts.files,
     "mlnxos": mlnxos.files,
