@@ -14,21 +14,30 @@ Hostvars: TypeAlias = Mapping[str, Mapping[str, Any]]
 Groups: TypeAlias = Mapping[str, Sequence[str]]
 
 ROLES = ("compute", "storage", "management")
+SWITCH = "switch"
+SWITCHES = "switches"
 FILLED_GROUPS = (*ROLES, "slurm_controller", "slurm_node", "subnet_manager")
 SERVICES_ON_MANAGEMENT = ("slurm_controller", "subnet_manager")
 HOST_VARIABLES = (
     "ansible_host", "fabric_role", "fabric_zone", "fabric_rack", "fabric_unit",
     "fabric_addresses", "fabric_ports", "fabric_networks",
 )  # fmt: skip
+SWITCH_VARIABLES = (
+    "ansible_host", "fabric_role", "fabric_layer", "fabric_tree", "fabric_rack", "fabric_unit",
+    "fabric_addresses", "fabric_networks", "fabric_system", "fabric_config",
+)  # fmt: skip
+LAYERS = ("leaf", "spine", "core", "interzone")
 INTENT = "group_vars/all/cluster.yml"
 
 
 def site_findings(hostvars: Hostvars, groups: Groups) -> list[str]:
     """Return one line for each mistake: where, which value, what to do."""
-    findings = list(_groups(groups))
+    findings = list(_groups(hostvars, groups))
     complete = []
+    switches = set(groups.get(SWITCHES, ()))
     for host in groups.get("all", ()):
-        missing = [name for name in HOST_VARIABLES if name not in hostvars[host]]
+        known = SWITCH_VARIABLES if host in switches else HOST_VARIABLES
+        missing = [name for name in known if name not in hostvars[host]]
         findings += [
             f"{host}: {name} is not set; hosts come from inventory/<site>/fireflyer.yml, and a host"
             f" added by hand needs it in host_vars/{host}.yml"
@@ -37,16 +46,23 @@ def site_findings(hostvars: Hostvars, groups: Groups) -> list[str]:
         if not missing:
             complete.append(host)
     values = {host: hostvars[host] for host in complete}
-    findings += _membership(values, groups)
+    servers = {host: values[host] for host in complete if host not in switches}
+    findings += _membership(servers, groups)
+    findings += _switches({host: values[host] for host in complete if host in switches}, groups)
     findings += _addresses(values)
+    findings += _ports(servers)
     findings += _shared(values)
     findings += _names(hostvars, groups)
     return findings
 
 
-def _groups(groups: Groups) -> Iterator[str]:
+def _groups(hostvars: Hostvars, groups: Groups) -> Iterator[str]:
+    # An Ethernet fabric has no subnet manager; its hosts' networks say what it is.
+    everyone = groups.get("all", ())
+    networks = hostvars[everyone[0]].get("fabric_networks", {}) if everyone else {}
+    ethernet = any(name.startswith("roce") for name in networks)
     for group in FILLED_GROUPS:
-        if not groups.get(group):
+        if not groups.get(group) and not (ethernet and group == "subnet_manager"):
             yield (
                 f"group {group}: has no host; name some in cluster.services or give cluster."
                 f"{group if group in ROLES else 'services'} nodes in {INTENT}"
@@ -73,6 +89,35 @@ def _membership(values: Hostvars, groups: Groups) -> Iterator[str]:
             )
 
 
+def _switches(values: Hostvars, groups: Groups) -> Iterator[str]:
+    """Yield what would let a play reach a switch unasked, or miss it."""
+    for host, variables in values.items():
+        if variables["fabric_role"] != SWITCH:
+            yield (
+                f"{host}: is in group {SWITCHES} and fabric_role is {variables['fabric_role']!r};"
+                f" set it to {SWITCH} or take the host out of the group"
+            )
+        for group in (*ROLES, *SERVICES_ON_MANAGEMENT, "slurm_node"):
+            if host in groups.get(group, ()):
+                yield (
+                    f"{host}: is a switch and in group {group}; plays for servers would change it,"
+                    f" so take it out of {group}"
+                )
+        layer = variables["fabric_layer"]
+        if layer not in LAYERS:
+            yield f"{host}: fabric_layer is {layer!r}; it must be one of {', '.join(LAYERS)}"
+        elif host not in groups.get(group := f"{SWITCHES}_{layer}", ()):
+            yield (
+                f"{host}: fabric_layer is {layer} and the switch is not in group {group};"
+                " correct fabric_layer in its host_vars or the group in groups.yml"
+            )
+        if bool(variables["fabric_system"]) != bool(variables["fabric_config"]):
+            yield (
+                f"{host}: fabric_system is {variables['fabric_system']!r} and fabric_config is"
+                f" {variables['fabric_config']!r}; give both or neither"
+            )
+
+
 def _addresses(values: Hostvars) -> Iterator[str]:
     for host, variables in values.items():
         networks = variables["fabric_networks"]
@@ -90,8 +135,12 @@ def _addresses(values: Hostvars) -> Iterator[str]:
                     f"{where}, outside of fabric_networks.{name} ({networks[name]});"
                     f" correct the address in host_vars/{host}.yml or cluster.addresses in {INTENT}"
                 )
+
+
+def _ports(values: Hostvars) -> Iterator[str]:
+    for host, variables in values.items():
         for port in variables["fabric_ports"]:
-            network = f"ipoib_{port['zone']}"
+            network = port["network"]
             if variables["fabric_addresses"].get(network) != port["address"]:
                 yield (
                     f"{host}: fabric_ports has {port['address']} on {port['name']}, and"
@@ -106,7 +155,7 @@ def _shared(values: Hostvars) -> Iterator[str]:
     for host, variables in values.items():
         unique = [("ansible_host", variables["ansible_host"])]
         unique += [(f"fabric_addresses.{k}", v) for k, v in variables["fabric_addresses"].items()]
-        for port in variables["fabric_ports"]:
+        for port in variables.get("fabric_ports", ()):
             unique.append(("fabric_ports guid", port["guid"]))
             unique.append(
                 ("fabric_ports leaf and leaf_port", f"{port['leaf']}/{port['leaf_port']}")
@@ -123,7 +172,7 @@ def _shared(values: Hostvars) -> Iterator[str]:
 
 def _names(hostvars: Hostvars, groups: Groups) -> Iterator[str]:
     """Compare what the management hosts tell everyone with who is there."""
-    there = set(groups.get("all", ()))
+    there = set(groups.get("all", ())) - set(groups.get(SWITCHES, ()))
     for host in groups.get("management", ())[:1]:
         if "fabric_hosts" not in hostvars[host]:
             yield f"{host}: fabric_hosts is not set; no host could resolve the others' names"

@@ -74,7 +74,12 @@ def read_site() -> LabSite:
 def site_from(inventory: Mapping[str, Any]) -> LabSite:
     """Return the site of an inventory in the form `ansible-inventory --list` prints."""
     variables = inventory["_meta"]["hostvars"]
-    hosts = tuple(_host(name, variables[name]) for name in sorted(variables))
+    # Switches are in the inventory and not in the lab: nothing stands for them.
+    hosts = tuple(
+        _host(name, variables[name])
+        for name in sorted(variables)
+        if variables[name]["fabric_role"] != "switch"
+    )
     used = {interface.network for host in hosts for interface in host.interfaces}
     networks = variables[hosts[0].name]["fabric_networks"]
     controllers = _members(inventory, "slurm_controller")
@@ -93,7 +98,7 @@ def _host(name: str, variables: Mapping[str, Any]) -> LabHost:
         name="eth0", network=MANAGEMENT, address=variables["fabric_addresses"][MANAGEMENT]
     )
     ports = tuple(
-        Interface(name=port["name"], network=f"ipoib_{port['zone']}", address=port["address"])
+        Interface(name=port["name"], network=port["network"], address=port["address"])
         for port in variables["fabric_ports"]
     )
     return LabHost(name=name, role=variables["fabric_role"], interfaces=(management, *ports))

@@ -23,15 +23,30 @@ def host(number: int, role: str) -> dict[str, Any]:
         "fabric_addresses": {"management": f"192.0.2.{number}", "ipoib_a": f"198.51.100.{number}"},
         "fabric_ports": [
             {
-                "name": "ib0", "zone": "a", "leaf": "a-leaf01", "leaf_port": number,
+                "name": "ib0", "network": "ipoib_a", "leaf": "a-leaf01", "leaf_port": number,
                 "guid": f"0x{number}", "address": f"198.51.100.{number}",
             }
         ],
     }  # fmt: skip
 
 
+def switch(number: int) -> dict[str, Any]:
+    """Return the variables of a leaf that is in order."""
+    return {
+        "ansible_host": f"192.0.2.{number}",
+        "fabric_role": "switch",
+        "fabric_layer": "leaf",
+        "fabric_tree": "a",
+        "fabric_rack": "r1",
+        "fabric_unit": number,
+        "fabric_addresses": {"management": f"192.0.2.{number}"},
+        "fabric_system": "frr",
+        "fabric_config": "frr/leaf.conf",
+    }
+
+
 def good_inventory() -> dict[str, Any]:
-    """Return a static inventory of three hosts without a mistake."""
+    """Return a static inventory of three hosts and a switch without a mistake."""
     head, store, node = host(1, "management"), host(2, "storage"), host(3, "compute")
     head["fabric_hosts"] = [{"name": name} for name in ("head", "store", "node")]
     return {
@@ -46,6 +61,8 @@ def good_inventory() -> dict[str, Any]:
                 "slurm_controller": {"hosts": {"head": {}}},
                 "subnet_manager": {"hosts": {"head": {}}},
                 "slurm_node": {"children": {"compute": {}}},
+                "switches": {"hosts": {"leaf": switch(4)}},
+                "switches_leaf": {"hosts": {"leaf": {}}},
             },
         }
     }
@@ -67,7 +84,7 @@ def validate(inventory: dict[str, Any], folder: Path) -> tuple[int, str]:
 
 def test_an_inventory_in_order_passes(tmp_path: Path) -> None:
     code, printed = validate(good_inventory(), tmp_path)
-    assert (code, "3 hosts, no mistakes" in printed) == (0, True), printed
+    assert (code, "4 hosts, no mistakes" in printed) == (0, True), printed
 
 
 def test_all_mistakes_are_told_together(tmp_path: Path) -> None:
@@ -85,6 +102,7 @@ def test_all_mistakes_are_told_together(tmp_path: Path) -> None:
 
 
 NODE = "compute.hosts.node"
+LEAF = "switches.hosts.leaf"
 
 
 @pytest.mark.parametrize(
@@ -104,6 +122,16 @@ NODE = "compute.hosts.node"
         (f"{NODE}.fabric_ports.0.leaf_port", 1, "leaf and leaf_port is a-leaf01/1 on each"),
         ("management.hosts.head.fabric_hosts.2.name", "me", "node: is not in fabric_hosts of head"),
         ("management.hosts.head.fabric_hosts.2.name", "me", "me: is in fabric_hosts of head and"),
+        (
+            f"{LEAF}.fabric_role",
+            "compute",
+            "leaf: is in group switches and fabric_role is 'c",
+        ),
+        (f"{LEAF}.fabric_layer", "access", "leaf: fabric_layer is 'access'; it must be one of"),
+        (f"{LEAF}.fabric_layer", "spine", "and the switch is not in group switches_spine"),
+        (f"{LEAF}.fabric_config", "", "leaf: fabric_system is 'frr' and fabric_config is ''"),
+        (f"{LEAF}.ansible_host", "192.0.2.1", "head, leaf: ansible_host is 192.0.2.1 on each"),
+        ("compute.hosts.leaf", {}, "leaf: is a switch and in group compute; plays for servers"),
         ("subnet_manager.hosts", {}, "group subnet_manager: has no host"),
     ],
 )

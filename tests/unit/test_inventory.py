@@ -14,8 +14,11 @@ import yaml
 from tests.conftest import REPO, MakeSite
 from tests.lab.site import plain
 
+from fireflyer.design import design
+from fireflyer.load import load_site
 from fireflyer.model.fabric import Fabric
 from fireflyer.render import artefacts
+from fireflyer.render.artefacts import GROUPS
 from fireflyer.render.inventory import inventory
 
 ANSIBLE_INVENTORY = Path(sys.executable).with_name("ansible-inventory")
@@ -71,6 +74,37 @@ def test_groups_of_the_lab(lab: Fabric) -> None:
     assert groups["compute_zone_a"] == ("a-cn0001", "a-cn0002")
     assert groups["storage_zone_b"] == ("st002",)
     assert groups["slurm_controller"] == ("mg01",)
+
+
+def test_switches_of_the_lab(lab: Fabric) -> None:
+    found = inventory(lab)
+    assert found.groups["switches_interzone"] == ("interzone01",)
+    assert found.groups["switches_zone_b"][-1] == "b-leaf03"
+    leaf = found.hosts["a-leaf01"]
+    assert leaf["ansible_host"] == str(lab.switch["a-leaf01"].management)
+    assert (leaf["fabric_layer"], leaf["fabric_tree"]) == ("leaf", "a")
+    assert found.hosts["interzone01"]["fabric_tree"] == ""
+
+
+@pytest.mark.parametrize("site", ["lab", "fire-flyer-roce", "next-gen"])
+def test_every_switch_is_in_its_layer_and_in_its_tree_and_nowhere_else(site: str) -> None:
+    fabric = design(load_site(REPO / "inventory" / site))
+    groups = inventory(fabric).groups
+    for switch in fabric.switches:
+        kind = fabric.tree_kind
+        wanted = {f"switches_{switch.layer}"}
+        wanted |= {f"switches_{kind}_{switch.tree}"} if switch.tree else set()
+        assert {name for name, hosts in groups.items() if switch.name in hosts} == wanted
+
+
+@pytest.mark.parametrize("site", ["lab", "fire-flyer-2", "fire-flyer-roce", "next-gen"])
+def test_a_switch_names_a_file_that_is_rendered(site: str) -> None:
+    fabric = design(load_site(REPO / "inventory" / site))
+    rendered = artefacts(fabric, (fabric.system,)) if fabric.system in GROUPS else {}
+    if not rendered:
+        pytest.skip(f"no printer yet for {fabric.system}")
+    hosts = inventory(fabric).hosts
+    assert {hosts[switch.name]["fabric_config"] for switch in fabric.switches} <= set(rendered)
 
 
 def test_a_bad_intent_is_told_by_ansible_too(make_site: MakeSite) -> None:

@@ -10,8 +10,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
-from fireflyer.model.fabric import Fabric, Node, NodePort, Role
+from fireflyer.model.fabric import Fabric, Layer, Node, NodePort, Role, Switch
+from fireflyer.model.hardware import System
 from fireflyer.render import slurm
+
+CONFIG_FILES: Mapping[System, str] = {
+    "mlnxos": "mlnxos/{}.cfg",
+    "sonic": "sonic/{}.json",
+    "nvue": "nvue/{}.yaml",
+    "eos": "eos/{}.cfg",
+    "frr": "frr/{}.conf",
+}
+"""Path of a switch's configuration below the rendered tree, by system."""
 
 Json: TypeAlias = str | int | bool | Sequence["Json"] | Mapping[str, "Json"]
 
@@ -45,7 +55,8 @@ def inventory(fabric: Fabric) -> Inventory:
                 "partitions": [asdict(entry) for entry in slurm.partitions(fabric)],
             },
         },
-        hosts={node.name: _variables(node) for node in fabric.nodes},
+        hosts={node.name: _variables(node) for node in fabric.nodes}
+        | {switch.name: _switch_variables(fabric.system, switch) for switch in fabric.switches},
         groups=_groups(fabric),
     )
 
@@ -58,6 +69,13 @@ def _groups(fabric: Fabric) -> dict[str, tuple[str, ...]]:
         role = "management" if node.role is Role.MANAGEMENT else f"{node.role}_zone_{node.zone}"
         groups[role].append(node.name)
         groups[f"zone_{node.zone}"].append(node.name)
+    for layer in Layer:
+        groups[f"switches_{layer}"] = [switch.name for switch in fabric.switches_of(layer)]
+    for tree in fabric.trees:
+        groups[f"switches_{fabric.tree_kind}_{tree}"] = []
+    for switch in fabric.switches:
+        if switch.tree is not None:
+            groups[f"switches_{fabric.tree_kind}_{switch.tree}"].append(switch.name)
     services = fabric.intent.services
     groups["slurm_controller"] = list(services.slurm_controller)
     groups["subnet_manager"] = list(services.subnet_manager)
@@ -92,6 +110,25 @@ def _variables(node: Node) -> Mapping[str, Json]:
     }
 
 
+def _switch_variables(system: System | None, switch: Switch) -> Mapping[str, Json]:
+    return {
+        "ansible_host": str(switch.management),
+        "fabric_role": "switch",
+        "fabric_layer": str(switch.layer),
+        "fabric_tree": switch.tree or "",
+        "fabric_rack": switch.place.rack,
+        "fabric_unit": switch.place.unit,
+        "fabric_model": switch.model.name,
+        "fabric_asset": {"serial": switch.serial},
+        "fabric_addresses": {
+            "management": str(switch.management),
+            "loopback": str(switch.loopback),
+        },
+        "fabric_system": system or "",
+        "fabric_config": CONFIG_FILES[system].format(switch.name) if system else "",
+    }
+
+
 def _network(port: NodePort) -> str:
     """Return the name of a port's network, as `fabric_networks` and addresses have it."""
     kind = "roce" if port.gateway else "ipoib"
@@ -108,6 +145,7 @@ def _port(port: NodePort) -> Mapping[str, Json]:
         "name": port.name,
         "hca": port.hca,
         "tree": port.tree,
+        "network": _network(port),
         "leaf": port.leaf.device,
         "leaf_port": port.leaf.number,
         "guid": str(port.guid),
