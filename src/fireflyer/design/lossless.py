@@ -7,10 +7,14 @@ its way out, the frame that the sender had begun, and what it sends until it rea
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from math import ceil
 
 from fireflyer.errors import Problem
 from fireflyer.load import Site
+from fireflyer.model.fabric import Cable, Layer, Switch
 from fireflyer.model.hardware import SwitchBuffer, SwitchModel
 from fireflyer.model.intent import Cluster, EthernetIntent
 from fireflyer.model.switch_config import Ecn, Lossless, LosslessProfile, PortConfig, PortRole
@@ -85,15 +89,41 @@ def _ecn(pool: int, buffer: SwitchBuffer, ethernet: EthernetIntent) -> Ecn | Non
     return Ecn(minimum_bytes=low, maximum_bytes=high, maximum_percent=ECN_PERCENT)
 
 
-def buffer_problem(site: Site, layer: str, model: SwitchModel, found: Lossless) -> Problem | None:
-    """Return the problem of headroom that leaves less than half the memory to share."""
-    assert model.buffer is not None
-    if found.headroom_bytes * 2 <= model.buffer.total_bytes:
-        return None
-    limit = (
-        f"the headroom of its lossless queues takes {found.headroom_bytes:,} of"
-        f" {model.buffer.total_bytes:,} bytes, more than half"
-    )
-    remedy = "make fewer classes lossless, shorten cables, lower fabric.ethernet.mtu"
-    key = f"cluster.fabric.{layer}.model"
-    return site.document.problem(key, model.name, limit, remedy)
+def buffer_problems(
+    site: Site, switches: Mapping[str, Switch], cables: Iterable[Cable]
+) -> list[Problem]:
+    """Return the layers with a switch whose headroom leaves less than half its memory to share.
+
+    One problem a layer: the worst switch is named.
+    """
+    ethernet = site.cluster.fabric.ethernet
+    queues = sum(row.lossless for row in site.cluster.traffic.classes)
+    if ethernet is None or not queues:
+        return []
+    headroom = lru_cache(headroom_bytes)
+    needs: Counter[str] = Counter()
+    for cable in cables:
+        for end in (cable.a.device, cable.z.device):
+            if (switch := switches.get(end)) is not None and switch.model.buffer is not None:
+                cable_m = ceil(cable.length_m)
+                buffer = switch.model.buffer
+                needs[end] += queues * headroom(buffer, cable.gbps, cable_m, ethernet.mtu)
+    worst: dict[Layer, str] = {}
+    for name, need in needs.items():
+        layer = switches[name].layer
+        if layer not in worst or need > needs[worst[layer]]:
+            worst[layer] = name
+    problems = []
+    for layer, name in worst.items():
+        model = switches[name].model
+        assert model.buffer is not None
+        if needs[name] * 2 <= model.buffer.total_bytes:
+            continue
+        limit = (
+            f"the headroom of {name}'s {queues} lossless classes takes {needs[name]:,} of"
+            f" {model.buffer.total_bytes:,} bytes, more than half"
+        )
+        remedy = "make fewer classes lossless, shorten its cables, or lower fabric.ethernet.mtu"
+        key = f"cluster.fabric.{layer}.model"
+        problems.append(site.document.problem(key, model.name, limit, remedy))
+    return problems
