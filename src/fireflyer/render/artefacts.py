@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from fireflyer.model.fabric import Fabric
-from fireflyer.render import cabling, frr, hosts, ibsim, mlnxos, opensm, topology_conf
+from fireflyer.render import cabling, frr, hosts, ibsim, mlnxos, opensm, sonic, topology_conf
 
 Content: TypeAlias = str | bytes
 Files: TypeAlias = Mapping[str, str] | Iterable[tuple[str, Content]]
@@ -20,6 +20,7 @@ _PRINTERS: Mapping[str, Callable[[Fabric], Files]] = {
     "mlnxos": mlnxos.files,
     "opensm": opensm.files,
     "slurm": topology_conf.files,
+    "sonic": sonic.files,
 }
 
 GROUPS = tuple(_PRINTERS)

@@ -1,0 +1,1 @@
+"""Switch configurations against the strictest check there is for each system."""

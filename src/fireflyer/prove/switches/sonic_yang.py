@@ -1,0 +1,117 @@
+"""Every `config_db.json` against SONiC's own YANG models, by libyang's yanglint."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from fireflyer.errors import OperatingError
+from fireflyer.model.fabric import Fabric
+from fireflyer.prove.switches.result import SwitchCheck
+from fireflyer.prove.switches.sonic_tables import TABLES
+from fireflyer.prove.switches.sonic_xml import UnknownRowError, xml
+from fireflyer.verify.finding import Finding
+
+VARIABLE = "FIREFLYER_SONIC_YANG"
+"""Environment variable that names the folder of SONiC's models."""
+CHECK = "sonic"
+REMEDY = "mend the file, or render the site again"
+_NAMESPACE = re.compile(r'\bnamespace\s+"([^"]+)"')
+_ERROR = re.compile(r"^libyang err : (.*)$", re.MULTILINE)
+_FAILED = re.compile(r'Failed to parse input data file "([^"]+)"')
+BATCH = 64
+"""Files one yanglint reads: it keeps every one in memory to its end."""
+
+
+def check(fabric: Fabric, tree: Path, models: Path | None = None) -> SwitchCheck:
+    """Validate the configurations below `tree/sonic`.
+
+    Args:
+        fabric: The fabric the tree was rendered from.
+        tree: A rendered tree.
+        models: Folder of SONiC's models (sonic-buildimage, src/sonic-yang-models); the
+            environment's FIREFLYER_SONIC_YANG where it is not given.
+
+    Raises:
+        OperatingError: the folder has no models, or they cannot be read.
+    """
+    files = sorted((tree / "sonic").glob("*.json"))
+    if models is None and os.environ.get(VARIABLE):
+        models = Path(os.environ[VARIABLE])
+    if models is None:
+        reason = f"{VARIABLE} names no folder of SONiC's YANG models"
+        return SwitchCheck(checker="yanglint", files=0, skipped=reason)
+    if shutil.which("yanglint") is None:
+        reason = "yanglint is not there: apt-get install libyang2-tools"
+        return SwitchCheck(checker="yanglint", files=0, skipped=reason)
+    found = _namespaces(models)
+    findings: list[Finding] = []
+    with tempfile.TemporaryDirectory(prefix="fireflyer-yang-") as folder:
+        for first in range(0, len(files), BATCH):
+            written = []
+            for file in files[first : first + BATCH]:
+                target = Path(folder) / f"{file.stem}.xml"
+                try:
+                    target.write_text(xml(json.loads(file.read_bytes()), found))
+                except (UnknownRowError, ValueError, AttributeError) as error:
+                    findings.append(Finding(CHECK, f"sonic/{file.name}", str(error), REMEDY))
+                else:
+                    written.append(target)
+            findings += _validate(models, written)
+            for target in written:
+                target.unlink()
+    return SwitchCheck(checker=_version(), files=len(files), findings=tuple(findings))
+
+
+def _namespaces(models: Path) -> Mapping[str, str]:
+    """Return the namespace of every module that is rendered."""
+    needed = sorted({model.module for model in TABLES.values()})
+    missing = [name for name in needed if not (models / f"{name}.yang").is_file()]
+    if missing:
+        raise OperatingError(
+            f"{models} lacks {', '.join(missing[:3])}.yang; name a folder with the models of"
+            " sonic-buildimage, src/sonic-yang-models, after its build has rendered them"
+        )
+    found = {}
+    for name in needed:
+        match = _NAMESPACE.search((models / f"{name}.yang").read_text())
+        if match is None:
+            raise OperatingError(f"{models / name}.yang names no namespace; it is damaged")
+        found[name] = match[1]
+    return found
+
+
+def _validate(models: Path, files: list[Path]) -> list[Finding]:
+    """Return the first fault of each file; yanglint stops at a faulty one, so it goes on after."""
+    findings: list[Finding] = []
+    modules = sorted(models.glob("sonic-*.yang"))
+    while files:
+        done = subprocess.run(  # noqa: S603 - files of our own making
+            ["yanglint", "-t", "config", "-p", models, *modules, *files],  # noqa: S607
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode == 0:
+            break
+        failed = _FAILED.search(done.stderr)
+        said = _ERROR.findall(done.stderr)
+        if failed is None:
+            last = (said or done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+            raise OperatingError(f"yanglint could not read the models in {models}: {last}")
+        name = Path(failed[1])
+        message = said[-1] if said else "yanglint refuses it"
+        findings.append(Finding(CHECK, f"sonic/{name.stem}.json", message, REMEDY))
+        files = files[files.index(name) + 1 :]
+    return findings
+
+
+def _version() -> str:
+    done = subprocess.run(["yanglint", "--version"], capture_output=True, text=True, check=False)  # noqa: S607
+    return done.stdout.strip() or "yanglint"
