@@ -12,6 +12,7 @@ PORTS = 8
 ROOMY = {
     "cluster.racks.power_kw": 1000.0,
     "cluster.racks.per_row": 100,
+    "cluster.racks.network.per_row": 10,
 }
 BLOCKS = {
     "management": {"first": 1, "size": 1000},

@@ -9,15 +9,8 @@ from itertools import product
 
 import pytest
 
-from fireflyer.design.room import choose, length_m
-from fireflyer.load.catalogue import load_catalogue
-from fireflyer.model.fabric import Fabric, Place
-from fireflyer.model.intent import PerRack, Racks
+from fireflyer.model.fabric import Fabric
 from fireflyer.render.cabling import files
-
-RACKS = Racks(
-    power_kw=10.0, per_row=10, nodes=PerRack(compute=4, storage=1), switches=10, slack_m=0.5
-)
 
 
 @pytest.fixture(scope="module")
@@ -65,19 +58,3 @@ def test_no_two_devices_stand_in_one_place(fire_flyer_2: Fabric) -> None:
         taken[switch.place.rack, switch.place.unit] += 1
     assert set(taken.values()) == {1}
     assert max(unit for _, unit in taken) <= fire_flyer_2.intent.racks.units
-
-
-def test_length_goes_up_along_and_down() -> None:
-    low, high = Place("r1", 1, 0, 0), Place("r1", 31, 0, 0)
-    assert length_m(RACKS, low, high) == pytest.approx(30 * 0.04445 + 1.0)
-    far = Place("r2", 42, 2, 5)
-    assert length_m(RACKS, low, far) == pytest.approx(41 * 0.04445 + 5 * 0.6 + 2 * 3.0 + 1.0)
-
-
-def test_the_shortest_cable_that_reaches_is_chosen() -> None:
-    family = load_catalogue().cables[200]
-    for need, medium, sold in ((0.2, "dac", 0.5), (1.51, "dac", 2.0), (2.01, "aoc", 3.0)):
-        chosen = choose(family, need)
-        assert chosen is not None
-        assert (chosen[0].medium, chosen[1]) == (medium, sold)
-    assert choose(family, 100.1) is None

@@ -20,7 +20,7 @@ def test_switch(name: str) -> None:
     model = CATALOGUE.switches[name]
     names = [model.port(number) for number in range(1, model.ports + 1)]
     assert len(set(names)) == model.ports
-    assert model.port_gbps in CATALOGUE.cables
+    assert (model.technology, model.port_gbps) in CATALOGUE.cables
     assert model.power_w < 5000
 
 
@@ -29,7 +29,7 @@ def test_node(name: str) -> None:
     model = CATALOGUE.nodes[name]
     assert len({nic.hca for nic in model.nics}) == len(model.nics)
     assert len({nic.name for nic in model.nics}) == len(model.nics)
-    assert all(nic.gbps in CATALOGUE.cables for nic in model.nics)
+    assert {nic.gbps for nic in model.nics} <= {gbps for _, gbps in CATALOGUE.cables}
     devices: list[Nic | Gpu] = [*model.nics, *model.gpus]
     numa = range(2 * model.cpus.sockets)
     assert all(device.numa in numa for device in devices)
@@ -39,14 +39,15 @@ def test_node(name: str) -> None:
     assert bool(model.nvme_drives) == bool(model.nvme_drive_tb)
 
 
-@pytest.mark.parametrize("gbps", CATALOGUE.cables)
-def test_cable_family(gbps: int) -> None:
-    family = CATALOGUE.cables[gbps]
-    reach = 0.0
+@pytest.mark.parametrize("key", CATALOGUE.cables, ids=str)
+def test_cable_family(key: tuple[str, int]) -> None:
+    family = CATALOGUE.cables[key]
+    assert family.name == f"{family.technology}-{family.gbps}g"
     for offer in family.offers:
-        assert list(offer.lengths_m) == sorted(offer.lengths_m)
-        assert offer.lengths_m[-1] == offer.maximum_m > reach
-        reach = offer.maximum_m
+        assert list(offer.lengths_m) == sorted(set(offer.lengths_m))
+        assert offer.lengths_m[-1] == offer.reach_m
+    copper = [offer.reach_m for offer in family.offers if offer.medium.startswith("dac")]
+    assert max(copper) <= 3.0  # what passive copper carries at 50 and 100 Gb/s a lane
 
 
 def test_the_fire_flyer_node_is_the_papers() -> None:
@@ -61,11 +62,36 @@ def test_the_fire_flyer_node_is_the_papers() -> None:
 
 def test_a_model_in_the_wrong_file_is_refused(tmp_path: Path) -> None:
     shutil.copytree(HARDWARE, tmp_path, dirs_exist_ok=True)
+    text = (HARDWARE / "cables" / "infiniband-200g.yml").read_text()
     (tmp_path / "cables" / "other.yml").write_text(
-        "name: hdr\ngbps: 200\nsource: none\n"
-        "offers: [{medium: dac, maximum_m: 2.0, lengths_m: [2.0], power_w: 0.1}]\n"
+        text.replace("name: infiniband-200g", "name: hdr").replace("gbps: 200", "gbps: 100")
     )
     with pytest.raises(IntentError, match=r"name is hdr: the file is named other\.yml"):
+        load_catalogue(tmp_path)
+
+
+def test_two_families_for_one_speed_are_refused(tmp_path: Path) -> None:
+    shutil.copytree(HARDWARE, tmp_path, dirs_exist_ok=True)
+    text = (HARDWARE / "cables" / "infiniband-200g.yml").read_text()
+    (tmp_path / "cables" / "hdr.yml").write_text(text.replace("infiniband-200g", "hdr"))
+    with pytest.raises(IntentError, match="for that speed of infiniband too"):
+        load_catalogue(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("medium: dac\n", "medium: dac-splitter\n", "two plugs with different numbers of links"),
+        ("medium: dac\n", "medium: fibre\n", "is a transceiver and needs its part"),
+    ],
+)
+def test_an_offer_whose_plugs_do_not_fit_its_medium_is_refused(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    shutil.copytree(HARDWARE, tmp_path, dirs_exist_ok=True)
+    file = tmp_path / "cables" / "infiniband-200g.yml"
+    file.write_text(file.read_text().replace(old, new))
+    with pytest.raises(IntentError, match=message):
         load_catalogue(tmp_path)
 
 

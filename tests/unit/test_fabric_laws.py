@@ -228,7 +228,7 @@ def test_the_papers_three_layer_trees_of_40_port_switches(
             "pitch_m": 0.1,
             "row_pitch_m": 0.5,
             "nodes": {"compute": 2, "storage": 1},
-            "switches": 40,
+            "network": {"rows": 4, "per_row": 10, "devices": 40},
         },
         "cluster.addresses": {
             "management": "10.0.0.0/16",

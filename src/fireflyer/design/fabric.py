@@ -16,6 +16,8 @@ from fireflyer.design.addresses import (
 )
 from fireflyer.design.asn import asn_problems
 from fireflyer.design.budget import budget_problems, budgets, share
+from fireflyer.design.cables import cables
+from fireflyer.design.lossless import buffer_problems
 from fireflyer.design.names import numbered, tree_names, zone_names
 from fireflyer.design.placement import place
 from fireflyer.design.services import service_problems
@@ -24,7 +26,6 @@ from fireflyer.design.traffic import traffic_problems
 from fireflyer.errors import IntentError
 from fireflyer.load import Site
 from fireflyer.model.fabric import (
-    Cable,
     CableRole,
     Fabric,
     Guid,
@@ -54,7 +55,8 @@ def design(site: Site) -> Fabric:
         raise IntentError(problems)
     shape = shape_of(site)
     found = budgets(cluster, shape)
-    problems = budget_problems(site, shape) + room.empty_rack_problems(site)
+    problems = budget_problems(site, shape)
+    problems += room.room_problems(site, _network_devices(site, shape))
     if problems := problems + leaf_network_problems(site, shape):
         raise IntentError(problems)
     builder = _Builder(site, shape, plan_addresses(site))
@@ -65,26 +67,39 @@ def design(site: Site) -> Fabric:
         known += [node.name, *(f"{node.name}:{port.hca}" for port in node.ports)]
     boxes = [room.Box(s.place, s.model.rack_units, s.model.power_w) for s in switches]
     boxes += [room.Box(n.place, n.model.rack_units, n.model.power_w) for n in nodes]
-    problems = room.rack_problems(site, boxes) + identity.asset_problems(
+    problems = room.rack_problems(site, builder.room, boxes) + identity.asset_problems(
         site.assets, known, {f"{n.name}:{n.ports[0].hca}" for n in nodes if n.ports}
     )
     guids = [(switch.name, switch.guid) for switch in switches]
     guids += [(f"{n.name}:{port.hca}", port.guid) for n in nodes for port in n.ports]
     if problems := problems + identity.guid_problems(site.assets, guids):
         raise IntentError(problems)
-    places = {switch.name: switch.place for switch in switches}
-    places |= {node.name: node.place for node in nodes}
+    pulled = cables(site, _wires(builder, nodes), switches, nodes)
+    if problems := buffer_problems(site, {s.name: s for s in switches}, pulled):
+        raise IntentError(problems)
     return Fabric(
         intent=cluster,
         zones=builder.zones,
         trees=builder.trees,
         switches=switches,
         nodes=nodes,
-        cables=_cables(site, _wires(builder, nodes), places),
+        cables=pulled,
         budgets=found,
         networks=builder.addresses.networks,
         system=system_of(site),
     )
+
+
+def _network_devices(site: Site, shape: Shape) -> list[int]:
+    """Return the number of switches and management nodes that stand in each zone."""
+    fabric = site.cluster.fabric
+    switches = (shape.spines + shape.leaves + shape.cores) * fabric.planes
+    return [
+        switches
+        + (fabric.interzone.switches if fabric.interzone and zone == 0 else 0)
+        + share(site.cluster.management.nodes, fabric.zones, zone)
+        for zone in range(fabric.zones)
+    ]
 
 
 class _Builder:
@@ -328,36 +343,3 @@ def _wires(builder: _Builder, nodes: Iterable[Node]) -> Iterator[wiring.Wire]:
         gateways = tuple(names.leaves[-1] for names in builder.names)
         links = interzone.links_per_zone
         yield from wiring.between_zones(builder.shape, gateways, builder.between, links)
-
-
-def _cables(
-    site: Site, wires: Iterable[wiring.Wire], places: dict[str, Place]
-) -> tuple[Cable, ...]:
-    racks = site.cluster.racks
-    gbps = site.catalogue.switches[site.cluster.fabric.leaf.model].port_gbps
-    family = site.catalogue.cables[gbps]
-    cables: list[Cable] = []
-    unsold: dict[str, float] = {}
-    for wire in wires:
-        a, z = places[wire.a.device], places[wire.z.device]
-        need = room.length_m(racks, a, z)
-        chosen = room.choose(family, need)
-        if chosen is None:
-            unsold[f"{wire.a} to {wire.z}"] = need
-            continue
-        offer, sold = chosen
-        cables.append(
-            Cable(
-                id=f"{wire.a.device}:{wire.a.number}",
-                role=wire.role,
-                a=wire.a,
-                z=wire.z,
-                gbps=gbps,
-                medium=offer.medium,
-                length_m=sold,
-                bundle=f"{a.rack}>{z.rack}",
-            )
-        )
-    if (problem := room.length_problem(site, family, unsold)) is not None:
-        raise IntentError([problem])
-    return tuple(cables)

@@ -1,18 +1,17 @@
-"""Where each device stands, and how long and of what kind each cable is.
+"""Where each device stands, and how far a cable has to go from one to another.
 
-A zone's first row holds its network racks, the rows after it its node racks; every node
-rack has the same mix. A node's rack follows from its number alone.
+Network racks stand in the middle of some rows, node racks everywhere else; every node rack
+has the same mix. A device's rack follows from its number and the intent's `racks` alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fireflyer.errors import Problem
 from fireflyer.load import Site
 from fireflyer.model.fabric import Place
-from fireflyer.model.hardware import CableFamily, CableOffer
 from fireflyer.model.intent import Racks
 
 KEY = "cluster.racks"
@@ -25,26 +24,53 @@ class Room:
     racks: Racks
     zones: tuple[str, ...]
 
+    @property
+    def middle(self) -> int:
+        """Number of node racks to the left of a row's network racks."""
+        return (self.racks.per_row - self.racks.network.per_row) // 2
+
     def place(self, zone: int, row: int, column: int, unit: int) -> Place:
         """Return the place in a zone's row, both counted from 0."""
         name = f"{self.zones[zone]}-r{row + 1:02d}-{column + 1:02d}"
         return Place(name, unit, row * len(self.zones) + zone, column)
 
     def network(self, zone: int, heights: Sequence[int]) -> list[Place]:
-        """Return the places of the zone's network devices, from the bottom of each rack up."""
+        """Return the places of the zone's network devices, from the bottom of each rack up.
+
+        Racks beyond the rows that the intent gives them are counted on; `network_problem` says so.
+        """
+        network = self.racks.network
         places: list[Place] = []
         unit = 1
         for slot, height in enumerate(heights):
-            rack, position = divmod(slot, self.racks.switches)
+            rack, position = divmod(slot, network.devices)
+            row, column = divmod(rack, network.per_row)
             unit = 1 if position == 0 else unit
-            places.append(self.place(zone, 0, rack, unit))
+            places.append(self.place(zone, network.first_row - 1 + row, self.middle + column, unit))
             unit += height
         return places
 
     def node(self, zone: int, rack: int, unit: int) -> Place:
-        """Return a place in the zone's node rack number `rack`."""
-        row, column = divmod(rack, self.racks.per_row)
-        return self.place(zone, 1 + row, column, unit)
+        """Return a place in the zone's node rack number `rack`, counted from 0."""
+        racks, network = self.racks, self.racks.network
+        before = (network.first_row - 1) * racks.per_row
+        beside = racks.per_row - network.per_row
+        if rack < before:
+            row, column = divmod(rack, racks.per_row)
+        elif rack < before + network.rows * beside:
+            row, column = divmod(rack - before, beside)
+            row += network.first_row - 1
+            column += network.per_row if column >= self.middle else 0
+        else:
+            row, column = divmod(rack - before - network.rows * beside, racks.per_row)
+            row += network.first_row - 1 + network.rows
+        return self.place(zone, row, column, unit)
+
+    def holds_network(self, place: Place) -> bool:
+        """Return whether a place is in a network rack."""
+        network = self.racks.network
+        row = place.row // len(self.zones) - (network.first_row - 1)
+        return row >= 0 and 0 <= place.column - self.middle < network.per_row and row < network.rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +82,33 @@ class Box:
     power_w: float
 
 
-def empty_rack_problems(site: Site) -> list[Problem]:
+def room_problems(site: Site, devices: Sequence[int]) -> list[Problem]:
+    """Return what is wrong with the room itself; `devices` stand in each zone's network racks."""
+    racks, at = site.cluster.racks, site.document.problem
+    network, key = racks.network, f"{KEY}.network"
+    problems = _empty_rack_problems(site)
+    if network.per_row > racks.per_row:
+        limit = f"a row has {racks.per_row} racks"
+        remedy = f"lower it to at most {racks.per_row}, or raise racks.per_row"
+        return [*problems, at(f"{key}.per_row", network.per_row, limit, remedy)]
+    wanted = -(-max(devices) // network.devices)
+    if wanted > network.rows * network.per_row:
+        limit = (
+            f"the {max(devices)} switches and management nodes of a zone take {wanted} racks of"
+            f" {network.devices}, {network.rows} row(s) of {network.per_row} hold"
+            f" {network.rows * network.per_row}"
+        )
+        remedy = f"raise it to {-(-wanted // network.per_row)}, or raise racks.network.per_row"
+        problems.append(at(f"{key}.rows", network.rows, limit, remedy))
+    for index, column in enumerate(racks.cross_columns):
+        if column > racks.per_row:
+            limit = f"a row has {racks.per_row} racks"
+            remedy = f"name columns from 1 to {racks.per_row}"
+            problems.append(at(f"{KEY}.cross_columns.{index}", column, limit, remedy))
+    return problems
+
+
+def _empty_rack_problems(site: Site) -> list[Problem]:
     """Return the roles that have nodes and no place in a node rack."""
     cluster, key = site.cluster, f"{KEY}.nodes"
     return [
@@ -71,8 +123,8 @@ def empty_rack_problems(site: Site) -> list[Problem]:
     ]
 
 
-def rack_problems(site: Site, boxes: Iterable[Box]) -> list[Problem]:
-    """Return racks that are too high, draw too much, or stand past the end of a row.
+def rack_problems(site: Site, room: Room, boxes: Iterable[Box]) -> list[Problem]:
+    """Return racks that are too high or draw too much.
 
     One problem for each kind of rack and limit: the worst rack is named.
     """
@@ -81,15 +133,13 @@ def rack_problems(site: Site, boxes: Iterable[Box]) -> list[Problem]:
     for box in boxes:
         content.setdefault(box.place.rack, []).append(box)
     worst: dict[tuple[str, str], tuple[float, str, int]] = {}
-    columns = 0
     for rack, held in content.items():
-        kind = "switches" if held[0].place.row < site.cluster.fabric.zones else "nodes"
+        kind = "network.devices" if room.holds_network(held[0].place) else "nodes"
         top = max(box.place.unit + box.rack_units - 1 for box in held)
         watts = sum(box.power_w for box in held)
         for limit, value in (("units", float(top)), ("watts", watts)):
             if value > worst.get((kind, limit), (0.0, "", 0))[0]:
                 worst[kind, limit] = (value, rack, len(held))
-        columns = max(columns, held[0].place.column + 1)
     problems = []
     for (kind, limit), (value, rack, count) in worst.items():
         what = f"what stands in rack {rack} ({count} in all)"
@@ -100,41 +150,31 @@ def rack_problems(site: Site, boxes: Iterable[Box]) -> list[Problem]:
             text = f"{what} draws {value / 1000:g} kW, a rack has {racks.power_kw:g} kW"
             remedy = "put fewer in a rack, or raise racks.power_kw"
             problems.append(at(f"{KEY}.{kind}", None, text, remedy))
-    if columns > racks.per_row:
-        text = f"the switches and management nodes of a zone take {columns} racks of its first row"
-        problems.append(at(f"{KEY}.per_row", racks.per_row, text, f"raise it to {columns}"))
     return problems
 
 
-def length_m(racks: Racks, a: Place, z: Place) -> float:
-    """Return the length a cable needs: down the rack, or up to the tray, along and down."""
-    slack = 2 * racks.slack_m
-    if a.rack == z.rack:
-        return abs(a.unit - z.unit) * racks.unit_m + slack
-    up = (racks.units - a.unit + racks.units - z.unit) * racks.unit_m
-    along = abs(a.column - z.column) * racks.pitch_m + abs(a.row - z.row) * racks.row_pitch_m
-    return up + along + slack
+class Trays:
+    """The ways of cables: down a rack, or up to the tray, along, and down."""
 
+    def __init__(self, racks: Racks) -> None:
+        """Keep what every cable needs of the room."""
+        self._racks = racks
+        self._slack_m = 2 * racks.slack_m
+        self._top = racks.units
+        self._cross = tuple(column - 1 for column in racks.cross_columns)
 
-def choose(family: CableFamily, need_m: float) -> tuple[CableOffer, float] | None:
-    """Return the first offer that reaches and its shortest sold length, None if none does."""
-    for offer in family.offers:
-        if need_m <= offer.maximum_m:
-            for sold in offer.lengths_m:
-                if sold >= need_m:
-                    return offer, sold
-    return None
+    def run_m(self, a: Place, z: Place) -> float:
+        """Return the metres in trays between two racks, 0 within one."""
+        if a.row == z.row or not self._cross:
+            columns = abs(a.column - z.column)
+        else:
+            columns = min(abs(a.column - c) + abs(c - z.column) for c in self._cross)
+        return columns * self._racks.pitch_m + abs(a.row - z.row) * self._racks.row_pitch_m
 
-
-def length_problem(site: Site, family: CableFamily, longest: Mapping[str, float]) -> Problem | None:
-    """Return the problem of cables that nobody sells, the worst one named."""
-    if not longest:
-        return None
-    cable, need = max(longest.items(), key=lambda item: (item[1], item[0]))
-    reach = max(offer.lengths_m[-1] for offer in family.offers)
-    limit = (
-        f"{len(longest)} cables are longer than any sold for {family.gbps} Gb/s"
-        f" ({reach:g} m); {cable} needs {need:.1f} m"
-    )
-    remedy = "lower racks.row_pitch_m or racks.pitch_m, or raise racks.per_row"
-    return site.document.problem(KEY, None, limit, remedy)
+    def need_m(self, a: Place, z: Place, run_m: float) -> float:
+        """Return the length that a cable between two places needs, slack included."""
+        racks = self._racks
+        if a.rack == z.rack:
+            return abs(a.unit - z.unit) * racks.unit_m + self._slack_m
+        up = (2 * self._top - a.unit - z.unit) * racks.unit_m + 2 * racks.tray_m
+        return up + run_m + self._slack_m

@@ -253,8 +253,11 @@ def model_problems(site: Site) -> list[Problem]:
                 f"is a switch for {switch.technology}, the fabric is {cluster.fabric.technology}"
             )
             problems.append(at(key, model, limit, "choose another model"))
-        if switch.port_gbps not in site.catalogue.cables:
-            limit = f"no cables for {switch.port_gbps} Gb/s under hardware/cables/"
+        if (switch.technology, switch.port_gbps) not in site.catalogue.cables:
+            limit = (
+                f"no cables for {switch.port_gbps} Gb/s of {switch.technology} under"
+                " hardware/cables/"
+            )
             problems.append(at(key, model, limit, "add a cable family"))
     for role in Role:
         key, model = f"cluster.{role}.model", getattr(cluster, role).model

@@ -25,10 +25,12 @@ def load_catalogue(folder: Path = HARDWARE) -> Catalogue:
     switches = _read_folder(folder / "switches", SwitchModel, problems)
     nodes = _read_folder(folder / "nodes", NodeModel, problems)
     cables = _read_folder(folder / "cables", CableFamily, problems)
-    of_speed: dict[int, str] = {}
+    of_speed: dict[tuple[str, int], str] = {}
     for family in cables.values():
-        if (first := of_speed.setdefault(family.gbps, family.name)) != family.name:
-            where, limit = f"{folder}/cables/{family.name}.yml:1", f"{first} is for that speed too"
+        key = (family.technology, family.gbps)
+        if (first := of_speed.setdefault(key, family.name)) != family.name:
+            where = f"{folder}/cables/{family.name}.yml:1"
+            limit = f"{first} is for that speed of {family.technology} too"
             remedy = "put the offers of one speed into one file"
             value = str(family.gbps)
             problems.append(
@@ -37,7 +39,9 @@ def load_catalogue(folder: Path = HARDWARE) -> Catalogue:
     if problems:
         raise IntentError(problems)
     return Catalogue(
-        switches=switches, nodes=nodes, cables={family.gbps: family for family in cables.values()}
+        switches=switches,
+        nodes=nodes,
+        cables={(family.technology, family.gbps): family for family in cables.values()},
     )
 
 

@@ -141,9 +141,21 @@ class Cable:
     z: Port
     gbps: int
     medium: str
+    need_m: float
+    """Way from port to port, slack included."""
     length_m: float
+    """The next length sold."""
+    part: str
+    """The vendor's number up to the length."""
+    a_optic: str
+    """Transceiver in the cage at this end; empty where the cable has its own plug."""
+    z_optic: str
+    assembly: str
+    """Id of the first link of the cable that this link is a leg of; most have one link."""
     bundle: str
     """Cables pulled together: same racks at both ends."""
+    pull: int
+    """Turn in which the cable is pulled, from 1; the same for every leg."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from fireflyer.model.base import Name, Record
 
@@ -18,6 +18,8 @@ Watts = Annotated[float, Field(gt=0)]
 System = Literal["mlnxos", "sonic", "nvue", "eos", "frr"]
 """An operating system whose configuration is rendered."""
 Connector = Literal["qsfp56", "qsfp112", "osfp", "qsfp-dd"]
+Medium = Literal["dac", "aoc", "dac-splitter", "aoc-splitter", "fibre"]
+MEDIA: Final[tuple[Medium, ...]] = ("dac", "aoc", "dac-splitter", "aoc-splitter", "fibre")
 
 
 class SwitchBuffer(Record):
@@ -146,20 +148,47 @@ class NodeModel(Record):
     source: str
 
 
+class Plug(Record):
+    """What goes into a cage: the end of a cable, or a transceiver."""
+
+    connector: Connector
+    links: Annotated[int, Field(ge=1, le=8)] = 1
+    """Links through it: as many as its cage has ports."""
+    power_w: Annotated[float, Field(ge=0)]
+    part: str = ""
+    """Of a transceiver; the end of a cable is not sold alone."""
+
+
 class CableOffer(Record):
     """Cables of one medium that are sold for one link speed."""
 
-    medium: Literal["dac", "aoc"]
-    maximum_m: Annotated[float, Field(gt=0)]
+    medium: Medium
+    plugs: Annotated[tuple[Plug, ...], Field(min_length=1)]
+    """The two ends of a cable, the wide one first; of fibre, the transceivers it may join."""
+    reach_m: Annotated[float, Field(gt=0)]
     lengths_m: Annotated[tuple[float, ...], Field(min_length=1)]
-    power_w: Annotated[float, Field(ge=0)]
-    """Draw of both ends together."""
+    part: str
+    """The vendor's number up to the length, which completes it."""
+
+    @model_validator(mode="after")
+    def _plugs_fit_medium(self) -> Self:
+        links = [plug.links for plug in self.plugs]
+        if self.medium == "fibre":
+            if not all(plug.part for plug in self.plugs):
+                raise ValueError("every plug of a fibre is a transceiver and needs its part")
+        elif len(links) != 2 or (self.medium in ("dac", "aoc")) != (links[0] == links[1]):
+            kind = "different" if "splitter" in self.medium else "equal"
+            raise ValueError(f"a {self.medium} has two plugs with {kind} numbers of links")
+        elif self.medium in ("dac-splitter", "aoc-splitter") and not links[0] > links[1] == 1:
+            raise ValueError("a splitter's wide plug comes first, the other carries one link")
+        return self
 
 
 class CableFamily(Record):
     """Cables for one link speed; the first offer that reaches is the one to buy."""
 
     name: Name
+    technology: Literal["infiniband", "ethernet"]
     gbps: Count
     offers: Annotated[tuple[CableOffer, ...], Field(min_length=1)]
     source: str
@@ -171,5 +200,5 @@ class Catalogue:
 
     switches: Mapping[str, SwitchModel]
     nodes: Mapping[str, NodeModel]
-    cables: Mapping[int, CableFamily]
-    """By link speed in Gb/s."""
+    cables: Mapping[tuple[str, int], CableFamily]
+    """By technology and link speed in Gb/s."""

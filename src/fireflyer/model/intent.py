@@ -11,10 +11,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fireflyer.model.base import DnsName, Name, Record
+from fireflyer.model.hardware import MEDIA, Medium
 
 Count = Annotated[int, Field(ge=1, le=100_000)]
 CountOrNone = Annotated[int, Field(ge=0, le=100_000)]
 Metres = Annotated[float, Field(ge=0, le=1000)]
+Percent = Annotated[float, Field(ge=0, le=100)]
 Host = Annotated[str, Field(pattern=r"^[a-z0-9-]+$", max_length=63)]
 
 
@@ -171,6 +173,18 @@ class PerRack(Record):
     storage: CountOrNone
 
 
+class NetworkRacks(Record):
+    """Where switches and management nodes stand: in the middle of some rows of every zone."""
+
+    first_row: Count = 1
+    """The first of these rows, counted from 1 in each zone."""
+    rows: Count = 1
+    per_row: Count
+    """Network racks in the middle of each such row; node racks fill the other columns."""
+    devices: Count
+    """Switches and management nodes in one network rack."""
+
+
 class Racks(Record):
     """The room: racks in rows, cables in trays over the racks."""
 
@@ -181,11 +195,41 @@ class Racks(Record):
     pitch_m: Metres = 0.6
     row_pitch_m: Metres = 3.0
     unit_m: Metres = 0.04445
+    tray_m: Metres = 0.3
+    """Height of the trays over the top of the racks."""
+    cross_columns: tuple[Count, ...] = ()
+    """Columns over which trays lead from row to row; none named: every column."""
     slack_m: Metres = 0.5
     """Spare length at each end of a cable."""
     nodes: PerRack
-    switches: Count
-    """Switches and management nodes in one network rack."""
+    network: NetworkRacks
+
+
+AllowedMedia = Annotated[tuple[Medium, ...], Field(min_length=1)]
+
+
+class MediaByRole(Record):
+    """Which media may join what; the cable family says which of them comes first."""
+
+    host: AllowedMedia = MEDIA
+    tree: AllowedMedia = MEDIA
+    interzone: AllowedMedia = MEDIA
+
+
+class Spares(Record):
+    """Percent to buy beyond what is built in, rounded up for every part."""
+
+    cables: Percent = 2.0
+    transceivers: Percent = 2.0
+    switches: Percent = 2.0
+    nodes: Percent = 0.0
+
+
+class Cabling(Record):
+    """What cables may be bought, and how many to spare."""
+
+    media: MediaByRole = MediaByRole()
+    spares_percent: Spares = Spares()
 
 
 class SwitchManagement(Record):
@@ -209,6 +253,7 @@ class Cluster(Record):
     traffic: TrafficIntent
     addresses: Addresses
     racks: Racks
+    cabling: Cabling = Cabling()
     ntp_servers: tuple[DnsName, ...] = ()
     syslog_servers: tuple[DnsName, ...] = ()
     switch_management: SwitchManagement = SwitchManagement()
