@@ -1,0 +1,104 @@
+"""Cumulus Linux: the NVUE object tree of each switch, as `nv config replace` takes it.
+
+Objects are those of Cumulus Linux 5.11. A switch finds its own buffer thresholds from the
+length of each cable; the vendor advises against setting them by hand, so they are not set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fireflyer.design.switch_config import switch_configs
+from fireflyer.model.fabric import Fabric
+from fireflyer.model.switch_config import PortConfig, PortRole, Queue, SwitchConfig
+from fireflyer.render.template import render
+
+POLL_MS = 100
+"""Period of the pause watchdog; it ends a pause after a whole number of them."""
+CODE_POINTS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Qos:
+    """Classes, in the words of NVUE."""
+
+    points: tuple[tuple[str, int], ...]
+    """Code points with commas between, and their switch priority."""
+    queues: tuple[Queue, ...]
+    lossless: str
+    """Numbers of lossless queues with commas between."""
+    lossless_percent: int
+    """Of the packet memory: as much as the lossless queues have of a link."""
+    lossy_percent: int
+    robustness: int
+    """Periods of `POLL_MS` that a pause may last."""
+
+
+def files(fabric: Fabric) -> Iterator[tuple[str, str]]:
+    """Yield `<switch>.yaml` of every switch that runs Cumulus Linux."""
+    if fabric.system == "nvue":
+        for config in switch_configs(fabric):
+            yield f"{config.name}.yaml", text(config)
+
+
+def text(config: SwitchConfig) -> str:
+    """Return the configuration of one switch."""
+    return render(
+        "nvue/startup.yaml.j2",
+        switch=config,
+        cages=cages(config),
+        links=config.ports_of(PortRole.SWITCH),
+        used=tuple(port for port in config.ports if port.role is not PortRole.UNUSED),
+        profiles=profiles(config),
+        qos=qos(config),
+        poll_ms=POLL_MS,
+    )
+
+
+def cages(config: SwitchConfig) -> tuple[str, ...]:
+    """Return the cages to break out: their name is that of their ports, less the leg."""
+    if config.model.ports_per_cage == 1:
+        return ()
+    names = (port.name.rpartition("s")[0] for port in config.ports)
+    return tuple(dict.fromkeys(names))
+
+
+def profiles(config: SwitchConfig) -> dict[str, str]:
+    """Return the PFC profile of each port in use."""
+    lossless = config.lossless
+    if lossless is None:
+        return {}
+    names = {(p.gbps, p.cable_m): p.name for p in lossless.profiles}
+    return {p.name: names[p.gbps, p.cable_m] for p in config.ports if _used(p)}
+
+
+def _used(port: PortConfig) -> bool:
+    return port.role is not PortRole.UNUSED
+
+
+def qos(config: SwitchConfig) -> Qos:
+    """Say the classes as NVUE does."""
+    lossless = [queue for queue in config.queues if queue.lossless]
+    percent = sum(queue.weight_percent for queue in lossless)
+    watchdog_ms = config.lossless.watchdog_detect_ms if config.lossless else POLL_MS
+    return Qos(
+        points=_points(config.queues),
+        queues=config.queues,
+        lossless=",".join(str(queue.number) for queue in lossless),
+        lossless_percent=percent,
+        lossy_percent=100 - percent,
+        robustness=-(-watchdog_ms // POLL_MS),
+    )
+
+
+def _points(queues: tuple[Queue, ...]) -> tuple[tuple[str, int], ...]:
+    """Return every code point's priority, so that no default of the system is left."""
+    named = {point for queue in queues for point in queue.dscp}
+    rest = [point for point in range(CODE_POINTS) if point not in named]
+    found = []
+    for queue in queues:
+        points = sorted({*queue.dscp, *(rest if queue.default else ())})
+        if points:
+            found.append((",".join(str(point) for point in points), queue.number))
+    return tuple(found)
