@@ -14,7 +14,7 @@ from fireflyer import __version__
 from fireflyer.errors import IntentError, OperatingError, Problem
 
 if TYPE_CHECKING:
-    from fireflyer.design.plan import Plan
+    from fireflyer.design.plan.study import Study
 
 OK, FINDINGS, REFUSED = 0, 1, 2
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
@@ -64,6 +64,8 @@ def _parser() -> argparse.ArgumentParser:
         verb.add_argument("site", type=Path, help="a folder such as inventory/fire-flyer-2")
     for verb in (plan, prove, compare):
         verb.add_argument("--json", action="store_true", help="print one JSON object")
+    for verb in (plan, compare):
+        verb.add_argument("--prices", type=Path, metavar="FILE", help="your price list (YAML)")
     render.add_argument("--out", type=Path, required=True, help="folder to write")
     from fireflyer.render import GROUPS
 
@@ -86,20 +88,23 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _planned(folder: Path) -> Plan:
+def _studied(folder: Path, prices: Path | None) -> Study:
     from fireflyer.design import design
-    from fireflyer.design.plan import plan
+    from fireflyer.design.plan.study import study
     from fireflyer.design.shape import shape_of
     from fireflyer.load import load_site
+    from fireflyer.load.prices import load_prices
 
     site = load_site(folder)
-    return plan(design(site), shape_of(site))
+    priced = load_prices(prices, site.catalogue) if prices is not None else None
+    return study(design(site), shape_of(site), priced)
 
 
 def _plan(options: argparse.Namespace) -> int:
-    from fireflyer.design.plan import as_json, as_text
+    from fireflyer.design.plan.as_json import as_json
+    from fireflyer.design.plan.as_text import as_text
 
-    found = _planned(options.site)
+    found = _studied(options.site, options.prices)
     print(json.dumps(as_json(found), indent=1) if options.json else as_text(found))
     return OK
 
@@ -107,15 +112,15 @@ def _plan(options: argparse.Namespace) -> int:
 def _compare(options: argparse.Namespace) -> int:
     from fireflyer.design.compare import as_json, as_text
 
-    plans, problems = [], list[Problem]()
+    studies, problems = [], dict[Problem, None]()
     for folder in options.sites:
         try:
-            plans.append(_planned(folder))
+            studies.append(_studied(folder, options.prices))
         except IntentError as error:
-            problems += error.problems
+            problems |= dict.fromkeys(error.problems)
     if problems:
         raise IntentError(problems)
-    print(json.dumps(as_json(plans), indent=1) if options.json else as_text(plans))
+    print(json.dumps(as_json(studies), indent=1) if options.json else as_text(studies))
     return OK
 
 
@@ -143,9 +148,8 @@ def _prove(options: argparse.Namespace) -> int:
 
     from fireflyer.design import design
     from fireflyer.load import load_site
-    from fireflyer.prove import prove
-    from fireflyer.prove.artefacts import PROVED
-    from fireflyer.prove.report import as_json, as_text
+    from fireflyer.prove import prove, proved_groups
+    from fireflyer.prove.part import as_json, as_text
     from fireflyer.render import stream
     from fireflyer.render.tree import write_tree
 
@@ -155,7 +159,8 @@ def _prove(options: argparse.Namespace) -> int:
         tree = options.artefacts or (default if default.is_dir() else None)
         if tree is None:
             tree = Path(scratch) / fabric.intent.name
-            write_tree(tree, fabric.intent.name, stream(fabric, PROVED), PROVED)
+            groups = proved_groups(fabric)
+            write_tree(tree, fabric.intent.name, stream(fabric, groups), groups)
             _say(f"proving a fresh rendering of {options.site}")
         else:
             _say(f"proving {tree}")

@@ -16,7 +16,8 @@ from fireflyer.design import design
 from fireflyer.errors import OperatingError
 from fireflyer.load import load_site
 from fireflyer.model.fabric import Fabric
-from fireflyer.prove import Proof, prove
+from fireflyer.prove import prove, proved_groups
+from fireflyer.prove.infiniband.prove import InfinibandProof, prove_infiniband
 from fireflyer.render import artefacts
 from fireflyer.render.tree import write_tree
 
@@ -26,13 +27,13 @@ def quiet(step: str) -> None:
 
 
 def rendered(fabric: Fabric, folder: Path) -> Path:
-    groups = ("ibsim", "opensm")
+    groups = proved_groups(fabric)
     write_tree(folder / "tree", fabric.intent.name, artefacts(fabric, groups).items(), groups)
     return folder / "tree"
 
 
-def proof_of(fabric: Fabric, folder: Path) -> Proof:
-    return prove(fabric, rendered(fabric, folder), quiet)
+def proof_of(fabric: Fabric, folder: Path) -> InfinibandProof:
+    return prove_infiniband(fabric, rendered(fabric, folder), quiet)
 
 
 def test_fire_flyer_2_is_proved(fire_flyer_2: Fabric, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Load rendered artefacts into real software and check what it computed."""
 
-from fireflyer.prove.prove import Proof, prove
+from fireflyer.prove.part import Part, Proof
+from fireflyer.prove.prove import prove, proved_groups
 
-__all__ = ["Proof", "prove"]
+__all__ = ["Part", "Proof", "prove", "proved_groups"]

@@ -7,23 +7,20 @@ from pathlib import Path
 
 from fireflyer.errors import OperatingError
 from fireflyer.model.fabric import Fabric
-from fireflyer.render import artefacts
+from fireflyer.render import stream
 from fireflyer.render.tree import manifest, read_manifest
 from fireflyer.verify.finding import Finding
 
-PROVED = ("ibsim", "opensm")
-"""Groups whose files prove loads."""
 
-
-def artefact_findings(fabric: Fabric, tree: Path) -> tuple[Finding, ...]:
-    """Return every proved file that is missing, edited or out of date.
+def artefact_findings(fabric: Fabric, tree: Path, groups: tuple[str, ...]) -> tuple[Finding, ...]:
+    """Return every file of the proved groups that is missing, edited or out of date.
 
     Raises:
         OperatingError: the folder is no rendered tree, or lacks the proved groups.
     """
     listed = {entry.path for entry in read_manifest(tree)[1]}
     findings = []
-    for entry in manifest(artefacts(fabric, PROVED).items()):
+    for entry in manifest(stream(fabric, groups)):
         file = tree / entry.path
         if entry.path not in listed or not file.is_file():
             raise OperatingError(f"{file} is not there; render the site again")

@@ -1,40 +1,27 @@
-"""The programs that prove needs, and what to install where one is missing."""
+"""Programs that prove runs, and what to install where one is missing."""
 
 from __future__ import annotations
 
-import ctypes.util
+import ctypes
 import shutil
 import signal
-from pathlib import Path
+from collections.abc import Mapping
 
 from fireflyer.errors import OperatingError
 
-PACKAGES = {
-    "ibsim": "ibsim-utils",
-    "opensm": "opensm",
-    "ibdmchk": "ibutils",
-    "ibnetdiscover": "infiniband-diags",
-    "saquery": "infiniband-diags",
-    "stdbuf": "coreutils",
-}
-"""Debian package of each program."""
-_SBIN = "/usr/sbin:/sbin"
+_SBIN = "/usr/sbin:/sbin:/usr/lib/frr"
 _LIBC = ctypes.CDLL(None)
 _PR_SET_PDEATHSIG = 1
 
 
-def program(name: str) -> str:
+def found(name: str) -> str | None:
     """Return a program's path; administrators' programs are not on every user's PATH."""
-    return shutil.which(name) or shutil.which(name, path=_SBIN) or name
+    return shutil.which(name) or shutil.which(name, path=_SBIN)
 
 
-def preload() -> Path:
-    """Return the library that leads InfiniBand programs to ibsim."""
-    found = sorted(Path("/usr/lib").glob("*/umad2sim/libumad2sim.so"))
-    found += sorted(Path("/usr/lib64").glob("umad2sim/libumad2sim.so"))
-    if not found:
-        raise _missing(["libumad2sim.so"], ["ibsim-utils"])
-    return found[0]
+def program(name: str) -> str:
+    """Return a program's path, or its name where it is not installed."""
+    return found(name) or name
 
 
 def die_with_parent() -> None:
@@ -45,27 +32,14 @@ def die_with_parent() -> None:
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def require_programs() -> None:
-    """Check that everything is installed.
-
-    Raises:
-        OperatingError: with every missing program and the packages to install.
-    """
-    missing = [
-        name
-        for name in PACKAGES
-        if shutil.which(name) is None and shutil.which(name, path=_SBIN) is None
-    ]
-    packages = {PACKAGES[name] for name in missing}
-    if ctypes.util.find_library("ibmad") is None:
-        missing.append("libibmad")
-        packages.add("libibmad5")
-    if missing:
-        raise _missing(missing, sorted(packages))
-    preload()
+def missing(packages: Mapping[str, str]) -> dict[str, str]:
+    """Return the programs of a table of Debian packages that are not installed."""
+    return {name: package for name, package in packages.items() if found(name) is None}
 
 
-def _missing(names: list[str], packages: list[str]) -> OperatingError:
+def not_installed(lacking: Mapping[str, str]) -> OperatingError:
+    """Return the error that names missing programs and the packages that hold them."""
+    packages = " ".join(sorted(set(lacking.values())))
     return OperatingError(
-        f"prove needs {', '.join(names)}; install with: apt-get install {' '.join(packages)}"
+        f"prove needs {', '.join(lacking)}; install with: apt-get install {packages}"
     )

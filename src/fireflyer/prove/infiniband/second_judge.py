@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from fireflyer.errors import OperatingError
-from fireflyer.prove.simulator import Simulator
+from fireflyer.prove.infiniband.simulator import Simulator
 from fireflyer.verify.finding import Finding
 from fireflyer.verify.routing import Walk
 

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from fireflyer.errors import OperatingError
-from fireflyer.prove.simulator import Simulator
+from fireflyer.prove.infiniband.simulator import Simulator
 from fireflyer.verify.qos import PortTables
 from fireflyer.verify.routing import RoutedSubnet
 
@@ -59,7 +59,7 @@ def read_tables(simulator: Simulator, subnet: RoutedSubnet) -> Iterator[PortTabl
             lids[int(own[0])] = name
             request.append(" ".join(map(str, [own[0], *cabled.nonzero()[0].tolist()])))
     said = simulator.run(
-        sys.executable, "-m", "fireflyer.prove.tables", stdin="\n".join(request) + "\n"
+        sys.executable, "-m", "fireflyer.prove.infiniband.tables", stdin="\n".join(request) + "\n"
     )
     yield from _tables(said.splitlines(), lids)
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fireflyer.errors import OperatingError
-from fireflyer.prove.programs import die_with_parent, preload, program
+from fireflyer.prove.infiniband.programs import preload
+from fireflyer.prove.programs import die_with_parent, program
 
 READY = b"simulator ready"
 START_TIMEOUT_S = 60

@@ -6,7 +6,7 @@ import re
 from typing import TypeAlias
 
 from fireflyer.model.fabric import Fabric, NodePort, Role
-from fireflyer.prove.simulator import Simulator
+from fireflyer.prove.infiniband.simulator import Simulator
 from fireflyer.verify.qos import PathAnswer
 from fireflyer.verify.routing import RoutedSubnet
 

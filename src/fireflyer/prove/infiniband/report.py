@@ -1,17 +1,17 @@
-"""Print a proof for a person or a program."""
+"""What an InfiniBand proof says, for a person and for a program."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 
-from fireflyer.prove.prove import Proof
+from fireflyer.prove.infiniband.prove import InfinibandProof
 from fireflyer.verify.routing import Balance
 
 _LOOPS = {True: "some", False: "none", None: "did not look"}
 
 
-def as_json(proof: Proof) -> dict[str, object]:
-    """Return the proof as one JSON object."""
+def as_json(proof: InfinibandProof) -> dict[str, object]:
+    """Return the figures as a JSON object."""
     walk, verdict = proof.walk, proof.verdict
     return {
         "links": proof.links,
@@ -32,15 +32,13 @@ def as_json(proof: Proof) -> dict[str, object]:
         },
         "ports_with_tables": proof.ports_with_tables,
         "paths_asked": proof.paths_asked,
-        "findings": [asdict(finding) for finding in proof.findings],
-        "seconds": round(proof.seconds, 1),
     }
 
 
-def as_text(proof: Proof) -> str:
-    """Return the proof as a page."""
+def as_lines(proof: InfinibandProof) -> tuple[str, ...]:
+    """Return the figures, a line each."""
     walk, verdict = proof.walk, proof.verdict
-    lines = [
+    return (
         f"links seen            {proof.links:>12,}",
         f"pairs of end ports    {walk.pairs:>12,}   ibdmchk {verdict.pairs:,}",
         f"  without a path      {walk.unreachable:>12,}   ibdmchk {verdict.unreachable:,}",
@@ -51,12 +49,7 @@ def as_text(proof: Proof) -> str:
         *(_balance(found) for found in proof.balances),
         f"SL2VL, VL arbitration {proof.ports_with_tables:>12,}   ports read back",
         f"service levels        {proof.paths_asked:>12}   path records asked for",
-        f"time                  {proof.seconds:>12.1f}   s",
-    ]
-    if not proof.findings:
-        return "\n".join([*lines, "proved: no findings"])
-    lines += [f"finding: {finding}" for finding in proof.findings]
-    return "\n".join([*lines, f"{len(proof.findings)} finding(s)"])
+    )
 
 
 def _balance(found: Balance) -> str:

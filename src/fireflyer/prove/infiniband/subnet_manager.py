@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fireflyer.errors import OperatingError
+from fireflyer.prove.infiniband.simulator import Simulator
 from fireflyer.prove.programs import die_with_parent, program
-from fireflyer.prove.simulator import Simulator
 from fireflyer.render.opensm import CONFIG_DIR
 from fireflyer.verify.log import UP
 

@@ -1,0 +1,1 @@
+"""InfiniBand: the rendered fabric in ibsim, routed by a real OpenSM."""
