@@ -6,7 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from fireflyer.model.fabric import Fabric
-from fireflyer.render import cabling, frr, hosts, ibsim, mlnxos, opensm, sonic, topology_conf
+from fireflyer.render import (
+    cabling,
+    eos,
+    frr,
+    hosts,
+    ibsim,
+    mlnxos,
+    nvue,
+    opensm,
+    sonic,
+    topology_conf,
+)
 
 Content: TypeAlias = str | bytes
 Files: TypeAlias = Mapping[str, str] | Iterable[tuple[str, Content]]
@@ -14,10 +25,12 @@ Files: TypeAlias = Mapping[str, str] | Iterable[tuple[str, Content]]
 
 _PRINTERS: Mapping[str, Callable[[Fabric], Files]] = {
     "cabling": cabling.files,
+    "eos": eos.files,
     "frr": frr.files,
     "ibsim": ibsim.files,
     "inventory": hosts.files,
     "mlnxos": mlnxos.files,
+    "nvue": nvue.files,
     "opensm": opensm.files,
     "slurm": topology_conf.files,
     "sonic": sonic.files,

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from fireflyer.design.switch_config import switch_configs
 from fireflyer.model.fabric import Fabric
 from fireflyer.model.switch_config import PortConfig, PortRole, Queue, SwitchConfig
+from fireflyer.render.classes import code_points
 from fireflyer.render.template import render
 
 POLL_MS = 100
 """Period of the pause watchdog; it ends a pause after a whole number of them."""
-CODE_POINTS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +83,13 @@ def qos(config: SwitchConfig) -> Qos:
     percent = sum(queue.weight_percent for queue in lossless)
     watchdog_ms = config.lossless.watchdog_detect_ms if config.lossless else POLL_MS
     return Qos(
-        points=_points(config.queues),
+        points=tuple(
+            (",".join(str(point) for point in points), number)
+            for points, number in code_points(config.queues)
+        ),
         queues=config.queues,
         lossless=",".join(str(queue.number) for queue in lossless),
         lossless_percent=percent,
         lossy_percent=100 - percent,
         robustness=-(-watchdog_ms // POLL_MS),
     )
-
-
-def _points(queues: tuple[Queue, ...]) -> tuple[tuple[str, int], ...]:
-    """Return every code point's priority, so that no default of the system is left."""
-    named = {point for queue in queues for point in queue.dscp}
-    rest = [point for point in range(CODE_POINTS) if point not in named]
-    found = []
-    for queue in queues:
-        points = sorted({*queue.dscp, *(rest if queue.default else ())})
-        if points:
-            found.append((",".join(str(point) for point in points), queue.number))
-    return tuple(found)

@@ -50,7 +50,13 @@ def _management(config: SwitchConfig) -> dict[str, Avd]:
     management = config.management
     sources = enumerate(management.allowed_sources, start=1)
     entries: list[Avd] = [
-        {"sequence": 10 * n, "action": "permit", "protocol": "ip", "source": str(s), "destination": "any"}
+        {
+            "sequence": 10 * n,
+            "action": "permit",
+            "protocol": "ip",
+            "source": str(s),
+            "destination": "any",
+        }
         for n, s in sources
     ]
     last = 10 * len(management.allowed_sources)
@@ -95,15 +101,15 @@ def _management(config: SwitchConfig) -> dict[str, Avd]:
             }
         ],
         "system": {"control_plane": {"ipv4_access_groups": [{"acl_name": ACL, "vrf": VRF}]}},
-        "management_ssh": {"vrfs": [{"name": VRF, "enable": True}], "access_groups": []},
+        "management_ssh": {"vrfs": [{"name": VRF, "enable": True}]},
         "snmp_server": {"location": config.place},
     }
     if management.gateway:
         route: Avd = {"vrf": VRF, "prefix": "0.0.0.0/0", "next_hop": management.gateway}
         found["static_routes"] = [route]
     if management.ntp_servers:
-        servers = [{"name": s, "vrf": VRF, "iburst": True} for s in management.ntp_servers]
-        found["ntp"] = {"servers": servers}
+        servers = [{"name": s, "iburst": True} for s in management.ntp_servers]
+        found["ntp"] = {"vrf": VRF, "servers": servers}
     if management.syslog_servers:
         hosts = [{"name": server} for server in management.syslog_servers]
         found["logging"] = {"vrfs": [{"name": VRF, "hosts": hosts}]}

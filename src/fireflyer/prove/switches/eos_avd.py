@@ -1,0 +1,84 @@
+"""EOS configurations against Arista's own pyavd, where it is installed.
+
+Each switch is described a second time in AVD's words. AVD's schema judges the description,
+AVD prints it, and what it prints must be what we rendered, line for line.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from fireflyer.design.switch_config import switch_configs
+from fireflyer.model.fabric import Fabric
+from fireflyer.prove.switches.eos_structured import structured
+from fireflyer.prove.switches.result import SwitchCheck
+from fireflyer.verify.finding import Finding
+
+CHECK = "eos"
+REMEDY = "mend the file, or render the site again"
+_IGNORED = ("!", "end")
+INDENT = 3
+"""Spaces a level, as EOS prints."""
+
+
+class _Pyavd(Protocol):
+    """What is used of pyavd."""
+
+    __version__: str
+
+    def validate_structured_config(self, structured_config: dict[str, object]) -> Any: ...  # noqa: ANN401
+    def get_device_config(self, structured_config: dict[str, object]) -> str: ...
+
+
+def check(fabric: Fabric, tree: Path) -> SwitchCheck:
+    """Compare the configurations below `tree/eos` with what pyavd prints."""
+    if importlib.util.find_spec("pyavd") is None:
+        reason = "pyavd is not there: pip install 'fireflyer[eos]'"
+        return SwitchCheck(checker="pyavd", files=0, skipped=reason)
+    pyavd = cast(_Pyavd, importlib.import_module("pyavd"))
+    findings: list[Finding] = []
+    count = 0
+    for config in switch_configs(fabric):
+        name = f"eos/{config.name}.cfg"
+        described = cast(dict[str, object], structured(config))
+        judged = pyavd.validate_structured_config(described).validation_result
+        for fault in judged.violations:
+            where = ".".join(str(part) for part in fault.path)
+            findings.append(Finding(CHECK, name, f"AVD: {where}: {fault.message}", REMEDY))
+        file = tree / name
+        if not file.is_file():
+            findings.append(Finding(CHECK, name, "is not there", "render the site again"))
+            continue
+        count += 1
+        findings += differences(name, file.read_text(), pyavd.get_device_config(described))
+    return SwitchCheck(checker=f"pyavd {pyavd.__version__}", files=count, findings=tuple(findings))
+
+
+def differences(name: str, ours: str, theirs: str) -> Iterator[Finding]:
+    """Yield each line that one has and the other has not, under its section."""
+    mine, judge = Counter(lines(ours)), Counter(lines(theirs))
+    for line in (mine - judge).elements():
+        yield Finding(CHECK, name, f"has a line that pyavd has not: {line}", REMEDY)
+    for line in (judge - mine).elements():
+        yield Finding(CHECK, name, f"lacks a line that pyavd has: {line}", REMEDY)
+
+
+def lines(text: str) -> Iterator[str]:
+    """Yield each command after the sections it stands in.
+
+    >>> list(lines("interface Ethernet1/1\\n   shutdown\\n!\\nend\\n"))
+    ['interface Ethernet1/1', 'interface Ethernet1/1 > shutdown']
+    """
+    sections: list[str] = []
+    for line in text.splitlines():
+        command = line.strip()
+        if not command or command.startswith(_IGNORED):
+            continue
+        depth = (len(line) - len(line.lstrip())) // INDENT
+        sections = [*sections[:depth], command]
+        yield " > ".join(sections)

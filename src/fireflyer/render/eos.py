@@ -1,0 +1,47 @@
+"""Arista EOS: the running configuration of each switch, in the order EOS prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fireflyer.design.switch_config import switch_configs
+from fireflyer.model.fabric import Fabric
+from fireflyer.model.switch_config import PortRole, SwitchConfig
+from fireflyer.render.classes import code_points
+from fireflyer.render.template import render
+
+STEP = 10
+"""Between the entries of an access list, so that one can be put between two."""
+
+
+def files(fabric: Fabric) -> Iterator[tuple[str, str]]:
+    """Yield `<switch>.cfg` of every switch that runs EOS."""
+    if fabric.system == "eos":
+        for config in switch_configs(fabric):
+            yield f"{config.name}.cfg", text(config)
+
+
+def text(config: SwitchConfig) -> str:
+    """Return the configuration of one switch."""
+    lossless = config.lossless
+    return render(
+        "eos/switch.cfg.j2",
+        switch=config,
+        links=config.ports_of(PortRole.SWITCH),
+        points=[
+            (" ".join(str(point) for point in points), number)
+            for points, number in code_points(config.queues)
+        ],
+        entries=[(STEP * n, entry) for n, entry in enumerate(_entries(config), start=1)],
+        detect_s=f"{lossless.watchdog_detect_ms / 1000:.2f}" if lossless else "",
+        restore_s=f"{lossless.watchdog_restore_ms / 1000:.2f}" if lossless else "",
+    )
+
+
+def _entries(config: SwitchConfig) -> Iterator[str]:
+    """Yield who may reach the management port: the allowed, and answers to the switch."""
+    for source in config.management.allowed_sources:
+        yield f"permit ip {source} any"
+    yield "permit tcp any any established"
+    yield "permit udp any eq ntp any"
+    yield "deny ip any any"
