@@ -11,8 +11,13 @@ from tests.conftest import REPO, MakeSite
 
 from fireflyer.cli import main
 
-CASES: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "cases.yml").read_text())
-TEXTS: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "texts.yml").read_text())
+HERE = Path(__file__).parent
+CASES: dict[str, Any] = {
+    name: case
+    for file in ("cases.yml", "ethernet.yml")
+    for name, case in yaml.safe_load((HERE / file).read_text()).items()
+}
+TEXTS: dict[str, Any] = yaml.safe_load((HERE / "texts.yml").read_text())
 
 
 def refusal(site: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -51,7 +56,7 @@ def test_wrong_file(
 
 
 def test_there_are_enough_wrong_intents() -> None:
-    assert len(CASES) + len(TEXTS) >= 15
+    assert len(CASES) + len(TEXTS) >= 90
 
 
 def test_a_missing_site_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,5 +67,5 @@ def test_a_missing_site_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_the_sites_of_the_repository_are_right() -> None:
-    for site in ("fire-flyer-2", "lab", "three-layer-1600"):
+    for site in sorted(folder.name for folder in (REPO / "inventory").iterdir() if folder.is_dir()):
         assert main(["plan", str(REPO / "inventory" / site), "--json"]) == 0

@@ -65,8 +65,11 @@ class AddressPlan:
         return list(Layer).index(layer) * (self.blocks.switch.size // 4)
 
 
-def address_problems(site: Site) -> list[Problem]:
-    """Return every malformed, overlapping or exhausted network and block."""
+def address_problems(site: Site, models_fit: bool) -> list[Problem]:
+    """Return every malformed, overlapping or exhausted network and block.
+
+    How many networks there must be is known once the models of the nodes fit.
+    """
     addresses, at = site.cluster.addresses, site.document.problem
     problems: list[Problem] = []
     networks: dict[str, IPNetwork] = {}
@@ -94,7 +97,7 @@ def address_problems(site: Site) -> list[Problem]:
         if first in second or second in first:
             limit = f"overlaps {one} ({first})"
             problems.append(at(two, second, limit, "give each network addresses of its own"))
-    problems += _count_problems(site)
+    problems += (_count_problems(site) if models_fit else []) + _source_problems(site)
     problems += _gateway_problems(site, networks.get(f"{KEY}.management"))
     return problems + _block_problems(site, networks)
 
@@ -104,6 +107,8 @@ def _count_problems(site: Site) -> list[Problem]:
     addresses, fabric, at = site.cluster.addresses, site.cluster.fabric, site.document.problem
     used, other = "ipoib", "roce"
     kind = "plane" if fabric.planes > 1 else "zone"
+    if fabric.planes > 1 and fabric.zones > 1:
+        return []  # refused for itself
     count = fabric.zones * fabric.planes
     text = f"must have one network a {kind}, {count} in all"
     if fabric.technology == "ethernet":
@@ -121,11 +126,29 @@ def _count_problems(site: Site) -> list[Problem]:
     return problems
 
 
+def _source_problems(site: Site) -> list[Problem]:
+    """Return the networks that may reach switches and are none."""
+    sources = site.cluster.switch_management.allowed_sources
+    problems = []
+    for index, text in enumerate(sources):
+        key = f"cluster.switch_management.allowed_sources.{index}"
+        try:
+            network = IPNetwork(text)
+        except (AddrFormatError, ValueError):
+            network = None
+        if network is None or not _NETWORK.fullmatch(text):
+            remedy = "write it as 10.10.0.0/16"
+            limit = "is not an IPv4 network"
+            problems.append(site.document.problem(key, text, limit, remedy))
+        elif network.ip != network.network:
+            limit = "has bits set below its prefix"
+            problems.append(site.document.problem(key, text, limit, f"write {network.cidr}"))
+    return problems
+
+
 def _rails(site: Site) -> int:
-    """Return the most adapters that a node has in one tree; 1 where a model is unknown."""
-    cluster, nodes = site.cluster, site.catalogue.nodes
-    if any(getattr(cluster, role).model not in nodes for role in Role):
-        return 1
+    """Return the most adapters that a node has in one tree."""
+    cluster = site.cluster
     return max(1, *(rails_of(site, role) for role in Role if getattr(cluster, role).nodes))
 
 

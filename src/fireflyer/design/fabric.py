@@ -16,7 +16,7 @@ from fireflyer.design.addresses import (
 )
 from fireflyer.design.asn import asn_problems
 from fireflyer.design.budget import budget_problems, budgets, share
-from fireflyer.design.cables import cables
+from fireflyer.design.cables import cable_family, cables
 from fireflyer.design.lossless import buffer_problems
 from fireflyer.design.names import numbered, tree_names, zone_names
 from fireflyer.design.placement import place
@@ -49,8 +49,9 @@ def design(site: Site) -> Fabric:
     cluster = site.cluster
     managers = numbered("mg", cluster.management.nodes, 2)
     problems = traffic_problems(site) + service_problems(site, managers) + asn_problems(site)
-    problems += model_problems(site) or shape_problems(site)
-    problems += address_problems(site)
+    models = model_problems(site)
+    problems += models or shape_problems(site)
+    problems += address_problems(site, models_fit=not models)
     if problems:
         raise IntentError(problems)
     shape = shape_of(site)
@@ -84,6 +85,7 @@ def design(site: Site) -> Fabric:
         switches=switches,
         nodes=nodes,
         cables=pulled,
+        family=cable_family(site),
         budgets=found,
         networks=builder.addresses.networks,
         system=system_of(site),

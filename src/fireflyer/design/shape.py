@@ -196,7 +196,8 @@ def _rail_problem(site: Site, role: Role, node: NodeModel) -> Problem | None:
     """Return what is wrong with the number of adapters of a role's model."""
     fabric, count = site.cluster.fabric, len(node.nics)
     key, at = f"cluster.{role}.model", site.document.problem
-    if not getattr(site.cluster, role).nodes:
+    both = fabric.planes > 1 and fabric.zones > 1  # refused for itself
+    if both or not getattr(site.cluster, role).nodes:
         return None
     if not count:
         if role is Role.MANAGEMENT:
@@ -206,10 +207,11 @@ def _rail_problem(site: Site, role: Role, node: NodeModel) -> Problem | None:
     if not count % trees:
         return None
     kind = "planes" if fabric.planes > 1 else "zones"
-    limit = f"its {count} adapters do not divide over {trees} {kind}"
+    adapters = "adapter does" if count == 1 else "adapters do"
+    limit = f"its {count} {adapters} not divide over {trees} {kind}"
     remedy = f"choose a model with {trees} adapters or a multiple of them"
     if kind == "planes":
-        remedy += f", or set planes to a divisor of {count}"
+        remedy += f", or set planes to {'1' if count == 1 else f'a divisor of {count}'}"
     return at(key, node.name, limit, remedy)
 
 

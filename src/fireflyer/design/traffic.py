@@ -86,11 +86,13 @@ def _lossless_problems(site: Site) -> list[Problem]:
     fabric, at = site.cluster.fabric, site.document.problem
     count = sum(row.lossless for row in site.cluster.traffic.classes)
     problems = []
+    seen: set[str] = set()
     for layer in ("leaf", "spine", "core", "interzone"):
         part = getattr(fabric, layer)
         model = site.catalogue.switches.get(part.model) if part is not None else None
-        if model is None or model.technology != "ethernet":
+        if model is None or model.technology != "ethernet" or model.name in seen:
             continue
+        seen.add(model.name)
         if model.buffer is None and count:
             limit = f"hardware/switches/{model.name}.yml says nothing of its buffer"
             problems.append(at(f"cluster.fabric.{layer}.model", model.name, limit, "add buffer"))
