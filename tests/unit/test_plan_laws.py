@@ -1,0 +1,160 @@
+"""The plan's closed forms against flows and walks over the cables of random fabrics."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from tests.conftest import make_site_in
+from tests.flows import disjoint, halves_flow, tree_cables, walk
+from tests.intents import changes
+from tests.sites import PLANES, THREE_LAYERS
+
+from fireflyer.design import design
+from fireflyer.design.plan import Plan, plan
+from fireflyer.design.resilience import Loss, losses
+from fireflyer.design.shape import shape_of
+from fireflyer.load import load_site
+from fireflyer.model.fabric import Cable, CableRole, Fabric, Layer, Role
+
+WIDE = {"cluster.racks.network.per_row": 3}
+SHAPES: dict[str, dict[str, Any]] = {
+    "three layers": THREE_LAYERS,
+    "three pods": THREE_LAYERS
+    | {
+        "cluster.fabric.pods_per_zone": 3,
+        "cluster.fabric.leaf.count": 6,
+        "cluster.fabric.spine.count": 6,
+    },
+    "four pods, narrow above": THREE_LAYERS
+    | WIDE
+    | {
+        "cluster.fabric.pods_per_zone": 4,
+        "cluster.fabric.leaf.count": 12,
+        "cluster.fabric.spine.count": 8,
+        "cluster.fabric.cables_per_pair": 1,
+        "cluster.fabric.core": {"model": "lab-8", "count": 2},
+    },
+    "planes": PLANES,
+}
+
+
+def planned(change: dict[str, Any]) -> tuple[Fabric, Plan]:
+    with tempfile.TemporaryDirectory() as folder:
+        site = load_site(make_site_in(Path(folder), "lab", change))
+    fabric = design(site)
+    return fabric, plan(fabric, shape_of(site))
+
+
+def check_paths(fabric: Fabric, found: Plan) -> None:
+    """Bisection, path lengths and path counts of each tree."""
+    for tree, figures in found.trees.items():
+        cables = tree_cables(fabric, tree)
+        leaves = [leaf.name for leaf in fabric.switches_of(Layer.LEAF, tree)]
+        gbps = fabric.cables[0].gbps
+        assert figures.bisection_tbps == pytest.approx(
+            halves_flow(fabric, tree, cables) * gbps / 1000
+        )
+        # Where the middle runs through a pod, its leaves also meet below the cores.
+        pods = fabric.intent.fabric.pods_per_zone
+        if pods % 2 == 0 or pods == 1:
+            assert figures.bisection_tbps == pytest.approx(found.bisection_tbps)
+        assert figures.bisection_tbps >= found.bisection_tbps - 1e-9
+        assert figures.oversubscription == pytest.approx(found.oversubscription)
+        ways = [walk(cables, a)[z] for a in leaves for z in leaves if a != z]
+        longest = max(length for length, _ in ways)
+        assert figures.paths.switches == longest
+        assert figures.paths.shortest == min(n for length, n in ways if length == longest)
+        assert figures.paths.disjoint == disjoint(cables, leaves)
+
+
+def check_losses(fabric: Fabric) -> None:
+    """Take each device and cable out; the worst of each kind is what was said."""
+    found = {loss.kind: loss for loss in losses(fabric)}
+    kinds: dict[str, list[tuple[int, int, int]]] = {}
+    shares: dict[str, set[float]] = {}
+    for kind, gone, cables, share in failures(fabric):
+        kinds.setdefault(kind, []).append(hosts_lost(fabric, gone, cables))
+        shares.setdefault(kind, set()).add(round(share, 9))
+    assert set(found) == set(kinds)
+    for kind, loss in found.items():
+        assert hosts_of(loss) == max(kinds[kind]), kind
+        assert round(loss.bisection_share, 9) in shares[kind], kind
+
+
+def failures(fabric: Fabric) -> Iterator[tuple[str, str, list[Cable], float]]:
+    """Yield kind, device that is gone, cables that are left, share of bisection lost."""
+    whole = {tree: halves_flow(fabric, tree, tree_cables(fabric, tree)) for tree in fabric.trees}
+    gateways = {c.a.device for c in fabric.cables if c.role is CableRole.INTERZONE}
+    for switch in fabric.switches:
+        left = [c for c in fabric.cables if switch.name not in (c.a.device, c.z.device)]
+        kind = f"{switch.layer}"
+        kind = "gateway leaf" if switch.name in gateways else kind
+        if switch.tree is None:
+            yield "interzone switch", switch.name, left, 0.0
+            continue
+        rest = halves_flow(fabric, switch.tree, tree_cables(fabric, switch.tree), switch.name)
+        yield kind, switch.name, left, 1 - rest / whole[switch.tree]
+    for index, cable in enumerate(fabric.cables):
+        left = [*fabric.cables[:index], *fabric.cables[index + 1 :]]
+        if cable.role is not CableRole.TREE:
+            yield f"{cable.role} cable", "", left, 0.0
+            continue
+        a, z = fabric.switch[cable.a.device], fabric.switch[cable.z.device]
+        assert a.tree is not None
+        cables = [c for c in tree_cables(fabric, a.tree) if c is not cable]
+        share = 1 - halves_flow(fabric, a.tree, cables) / whole[a.tree]
+        yield f"{a.layer}-{z.layer} cable", "", left, share
+
+
+def hosts_lost(fabric: Fabric, gone: str, cables: list[Cable]) -> tuple[int, int, int]:
+    """Return the nodes cut off, those that lose a port, and the storage nodes among these."""
+    up = {cable.a.device for cable in cables if cable.role is CableRole.TREE}
+    alive = {c.a for c in cables if c.role is CableRole.HOST and c.z.device in up}
+    cut_off = narrowed = storage = 0
+    for node in fabric.nodes:
+        left = sum(cable.device == node.name for cable in alive)
+        if node.ports and not left:
+            cut_off += 1
+        elif left < len(node.ports):
+            narrowed += 1
+            storage += node.role is Role.STORAGE
+    return cut_off, narrowed, storage
+
+
+def hosts_of(loss: Loss) -> tuple[int, int, int]:
+    return loss.nodes_cut_off, loss.nodes_narrowed, loss.storage_feet
+
+
+@settings(max_examples=40, deadline=None)
+@given(changes())
+def test_paths_of_random_fabrics(change: dict[str, Any]) -> None:
+    check_paths(*planned(change))
+
+
+@settings(max_examples=20, deadline=None)
+@given(changes())
+def test_losses_of_random_fabrics(change: dict[str, Any]) -> None:
+    check_losses(planned(change)[0])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_paths_of_other_shapes(shape: str) -> None:
+    check_paths(*planned(SHAPES[shape]))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_losses_of_other_shapes(shape: str) -> None:
+    check_losses(planned(SHAPES[shape])[0])
+
+
+def test_the_way_from_zone_to_zone(lab: Fabric, fire_flyer_2: Fabric) -> None:
+    for fabric in (lab, fire_flyer_2):
+        switches = [c for c in fabric.cables if c.role is not CableRole.HOST]
+        first = next(fabric.switches_of(Layer.LEAF, "a")).name
+        last = next(fabric.switches_of(Layer.LEAF, "b")).name
+        assert walk(switches, first)[last][0] == 7
