@@ -1,21 +1,43 @@
-"""The cable list read by someone who knows nothing of the generator."""
+"""The lists, sheets and labels, read by someone who knows nothing of the generator."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
+from collections.abc import Callable
 from itertools import product
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+from openpyxl import load_workbook
+from tests.conftest import REPO
 
+from fireflyer.design import design
+from fireflyer.load import load_site
 from fireflyer.model.fabric import Fabric
 from fireflyer.render.cabling import files
 
+Files = dict[str, str | bytes]
+
 
 @pytest.fixture(scope="module")
-def rows(fire_flyer_2: Fabric) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(files(fire_flyer_2)["cables.csv"])))
+def found(fire_flyer_2: Fabric) -> Files:
+    return dict(files(fire_flyer_2))
+
+
+@pytest.fixture(scope="module")
+def rows(found: Files) -> list[dict[str, str]]:
+    return table(found, "cables.csv")
+
+
+def table(found: Files, name: str) -> list[dict[str, str]]:
+    """Read a CSV file among the rendered ones."""
+    text = found[name]
+    assert isinstance(text, str)
+    return list(csv.DictReader(io.StringIO(text)))
 
 
 def test_every_port_is_used_once(rows: list[dict[str, str]]) -> None:
@@ -49,6 +71,120 @@ def test_both_labels_name_both_ends_near_end_first(rows: list[dict[str, str]]) -
         assert row["z_label"] == f"{z} / {a}"
 
 
+def test_no_two_labels_are_alike(rows: list[dict[str, str]], found: Files) -> None:
+    labels = [row[f"{end}_label"] for row in rows for end in "az"]
+    assert len(set(labels)) == 2 * len(rows)
+    listed = [f"{row['near']} / {row['far']}" for row in table(found, "labels.csv")]
+    assert sorted(listed) == sorted(labels)
+
+
+def test_the_printer_file_holds_every_label_after_its_form(
+    rows: list[dict[str, str]], found: Files
+) -> None:
+    text = found["labels.zpl"]
+    assert isinstance(text, str)
+    form, *labels = text.split("^XA")[1:]
+    assert "^DFR:CABLE.ZPL" in form
+    assert set(re.findall(r"\^FN(\d)", form)) == set("1234")
+    said = Counter(
+        (match[1], f"{match[2]} / {match[3]}")
+        for label in labels
+        if (
+            match := re.fullmatch(
+                r"\^XFR:CABLE\.ZPL\^FN1\^FDQA,([^^]+)\^FS\^FN2\^FD\1\^FS"
+                r"\^FN3\^FD([^^]+)\^FS\^FN4\^FD([^^]+)\^FS\^XZ\n",
+                label,
+            )
+        )
+    )
+    assert said == Counter((row["cable_id"], row[f"{end}_label"]) for row in rows for end in "az")
+
+
+def test_the_list_is_the_fabric(rows: list[dict[str, str]], fire_flyer_2: Fabric) -> None:
+    for row, cable in zip(rows, fire_flyer_2.cables, strict=True):
+        assert row["cable_id"] == cable.id
+        for end, port in (("a", cable.a), ("z", cable.z)):
+            place = fire_flyer_2.device_place(port.device)
+            assert (row[f"{end}_rack"], int(row[f"{end}_unit"])) == (place.rack, place.unit)
+            assert row[f"{end}_port"] == fire_flyer_2.port_name(port)
+            assert row[f"{end}_guid"] == str(fire_flyer_2.guid(port))
+        assert (row["medium"], float(row["length_m"])) == (cable.medium, cable.length_m)
+        assert (row["part"], int(row["pull"])) == (cable.part, cable.pull)
+
+
+@pytest.mark.parametrize("site", ["fire-flyer-2", "fire-flyer-roce"])
+def test_the_workbook_says_what_the_list_says(site: str) -> None:
+    made = dict(files(design(load_site(REPO / "inventory" / site))))
+    data = made["cables.xlsx"]
+    assert isinstance(data, bytes)
+    book = load_workbook(io.BytesIO(data), read_only=True)
+    assert book.sheetnames == ["cables", "materials", "racks"]
+    for sheet, name in (("cables", "cables.csv"), ("materials", "materials.csv")):
+        head, *read = ([as_text(cell) for cell in row] for row in book[sheet].values)
+        assert len(set(head)) == len(head)
+        expected = [[row[column] for column in head] for row in table(made, name)]
+        assert sorted(read) == sorted(expected)
+    turns = [int(as_text(row[0])) for row in list(book["cables"].values)[1:]]
+    assert turns == sorted(turns)
+
+
+def as_text(cell: object) -> str:
+    """Return a cell as CSV has it."""
+    if cell is None:
+        return ""
+    return f"{cell:g}" if isinstance(cell, float) else str(cell)
+
+
+def test_the_sheets_of_all_racks_are_the_list(
+    rows: list[dict[str, str]], found: Files, fire_flyer_2: Fabric
+) -> None:
+    seen: Counter[str] = Counter()
+    for name in found:
+        if name.startswith("racks/"):
+            sheet, rack = table(found, name), Path(name).stem
+            assert [int(row["pull"]) for row in sheet] == sorted(int(r["pull"]) for r in sheet)
+            assert all(row["near_label"].startswith(f"{rack}-U") for row in sheet)
+            seen.update(row["cable_id"] for row in sheet)
+    expected = {row["cable_id"]: 1 if row["a_rack"] == row["z_rack"] else 2 for row in rows}
+    assert seen == expected
+
+
+def test_materials_count_what_is_in_the_list(rows: list[dict[str, str]], found: Files) -> None:
+    items = table(found, "materials.csv")
+    cables = {(i["part"], i["length_m"]): int(i["quantity"]) for i in items if i["length_m"]}
+    assert cables == Counter((row["part"], row["length_m"]) for row in rows)
+    others = {i["part"]: int(i["quantity"]) for i in items if not i["length_m"]}
+    assert others["qm8700"] == 122
+    assert others["fire-flyer-2-compute"] == 1200
+    for item in items:
+        percent = 0 if item["kind"] == "nodes" else 2
+        assert int(item["spares"]) == -(-int(item["quantity"]) * percent // 100)
+        assert int(item["total"]) == int(item["quantity"]) + int(item["spares"])
+
+
+def test_racks_add_up_to_the_site(found: Files, fire_flyer_2: Fabric) -> None:
+    racks = table(found, "racks.csv")
+    watts = sum(n.model.power_w for n in fire_flyer_2.nodes)
+    watts += sum(s.model.power_w for s in fire_flyer_2.switches)
+    assert sum(float(rack["power_kw"]) for rack in racks) == pytest.approx(watts / 1000)
+    devices = len(fire_flyer_2.nodes) + len(fire_flyer_2.switches)
+    assert sum(int(rack["devices"]) for rack in racks) == devices
+    for rack in racks:
+        assert float(rack["heat_btu_per_h"]) == pytest.approx(
+            3412.142 * float(rack["power_kw"]), abs=1
+        )
+
+
+def test_every_device_is_drawn_once_where_it_stands(found: Files, fire_flyer_2: Fabric) -> None:
+    drawn: list[str] = []
+    for name, text in found.items():
+        if name.startswith("elevations/"):
+            assert isinstance(text, str)
+            texts = [node.text or "" for node in ElementTree.fromstring(text).iter()]
+            drawn += [found.split(",")[0] for found in texts if found.endswith(" W")]
+    assert sorted(drawn) == sorted([*fire_flyer_2.node, *fire_flyer_2.switch])
+
+
 def test_no_two_devices_stand_in_one_place(fire_flyer_2: Fabric) -> None:
     taken: Counter[tuple[str, int]] = Counter()
     for node in fire_flyer_2.nodes:
@@ -58,3 +194,14 @@ def test_no_two_devices_stand_in_one_place(fire_flyer_2: Fabric) -> None:
         taken[switch.place.rack, switch.place.unit] += 1
     assert set(taken.values()) == {1}
     assert max(unit for _, unit in taken) <= fire_flyer_2.intent.racks.units
+
+
+@pytest.mark.parametrize("name", ["materials.csv", "labels.zpl", "racks/a-r01-02.csv"])
+def test_lab(name: str, lab: Fabric, golden: Callable[[str, str], None]) -> None:
+    text = dict(files(lab))[name]
+    assert isinstance(text, str)
+    golden(f"lab/cabling/{name}", text)
+
+
+def test_the_same_fabric_gives_the_same_bytes(lab: Fabric) -> None:
+    assert dict(files(lab)) == dict(files(lab))

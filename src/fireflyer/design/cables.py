@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from fireflyer.design.room import Trays
 from fireflyer.design.wiring import Wire
@@ -22,8 +23,7 @@ Kind = tuple[str, int]
 """A cage: its connector and the ports it holds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A wire whose ends are known."""
 
     wire: Wire
@@ -36,8 +36,7 @@ class Link:
     bundle: str
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """What is bought for one link."""
 
     offer: CableOffer
@@ -48,6 +47,12 @@ class Choice:
     """Index of the first link of the same cable."""
 
 
+def cable_family(site: Site) -> CableFamily:
+    """Return the cables of the site's technology and speed."""
+    gbps = site.catalogue.switches[site.cluster.fabric.leaf.model].port_gbps
+    return site.catalogue.cables[site.cluster.fabric.technology, gbps]
+
+
 def cables(
     site: Site, wires: Iterable[Wire], switches: Sequence[Switch], nodes: Sequence[Node]
 ) -> tuple[Cable, ...]:
@@ -56,8 +61,7 @@ def cables(
     Raises:
         IntentError: with every kind of link that no cable can be bought for.
     """
-    gbps = site.catalogue.switches[site.cluster.fabric.leaf.model].port_gbps
-    family = site.catalogue.cables[site.cluster.fabric.technology, gbps]
+    family = cable_family(site)
     links = list(_links(site, wires, switches, nodes))
     chooser = _Chooser(site, family, links)
     choices: list[Choice | None] = [None] * len(links)
@@ -74,7 +78,7 @@ def cables(
             role=link.wire.role,
             a=link.wire.a,
             z=link.wire.z,
-            gbps=gbps,
+            gbps=family.gbps,
             medium=choice.offer.medium,
             need_m=link.need_m,
             length_m=choice.length_m,

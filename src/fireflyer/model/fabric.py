@@ -9,7 +9,7 @@ from functools import cached_property
 
 from netaddr import IPAddress, IPNetwork
 
-from fireflyer.model.hardware import NodeModel, SwitchModel, System
+from fireflyer.model.hardware import CableFamily, NodeModel, SwitchModel, System
 from fireflyer.model.intent import Cluster, TrafficClass
 
 
@@ -189,6 +189,8 @@ class Fabric:
     switches: tuple[Switch, ...]
     nodes: tuple[Node, ...]
     cables: tuple[Cable, ...]
+    family: CableFamily
+    """What the cables were chosen from."""
     budgets: Mapping[str, PortBudget]
     """By tree."""
     networks: Mapping[str, IPNetwork]
