@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import TypeAlias
 
 from fireflyer.model.fabric import Fabric
 from fireflyer.render import (
     cabling,
     eos,
+    exports,
     frr,
     hosts,
     ibsim,
@@ -18,6 +20,7 @@ from fireflyer.render import (
     sonic,
     topology_conf,
 )
+from fireflyer.render.write import Batch
 
 Content: TypeAlias = str | bytes
 Files: TypeAlias = Mapping[str, str] | Iterable[tuple[str, Content]]
@@ -26,6 +29,7 @@ Files: TypeAlias = Mapping[str, str] | Iterable[tuple[str, Content]]
 _PRINTERS: Mapping[str, Callable[[Fabric], Files]] = {
     "cabling": cabling.files,
     "eos": eos.files,
+    "exports": exports.files,
     "frr": frr.files,
     "ibsim": ibsim.files,
     "inventory": hosts.files,
@@ -50,6 +54,24 @@ def stream(fabric: Fabric, groups: tuple[str, ...] = GROUPS) -> Iterator[tuple[s
         files = _PRINTERS[group](fabric)
         for name, content in files.items() if isinstance(files, Mapping) else files:
             yield f"{group}/{name}", content
+
+
+SWITCH_GROUPS = frozenset({"eos", "frr", "mlnxos", "nvue", "sonic", "ztp"})
+"""Groups that print what `switch_configs` computes once for all of them."""
+LARGE_CABLES = 10_000
+"""A site with so many cables is rendered by several processes."""
+
+
+def batches(fabric: Fabric, groups: tuple[str, ...] = GROUPS) -> list[Batch]:
+    """Return what renders the groups, in parts that share no work."""
+    of_switches = tuple(group for group in groups if group in SWITCH_GROUPS)
+    rest = [(group,) for group in groups if group not in SWITCH_GROUPS]
+    return [partial(stream, fabric, part) for part in (of_switches, *rest) if part]
+
+
+def workers(fabric: Fabric) -> int:
+    """Return how many processes are worth their start."""
+    return 8 if len(fabric.cables) > LARGE_CABLES else 1
 
 
 def artefacts(fabric: Fabric, groups: tuple[str, ...] = GROUPS) -> dict[str, str]:

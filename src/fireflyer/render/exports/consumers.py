@@ -1,0 +1,54 @@
+"""Which module prints which consumer's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from fireflyer.model.fabric import Fabric
+from fireflyer.render.exports import (
+    air,
+    astra_sim,
+    cvt,
+    dhcp,
+    hfreduce,
+    htsim,
+    ibdiagnet,
+    labs,
+    nccl,
+    netbox,
+    prometheus,
+    ptm,
+    simgrid,
+    ufm,
+)
+from fireflyer.render.exports.wiring import Printer, wiring
+
+_PRINTERS: Final[Mapping[str, Printer]] = {
+    "air": air.files,
+    "astra-sim": astra_sim.files,
+    "containerlab": labs.containerlab,
+    "cvt": cvt.files,
+    "dnsmasq": dhcp.dnsmasq,
+    "hfreduce": hfreduce.files,
+    "htsim": htsim.files,
+    "ibdiagnet": ibdiagnet.files,
+    "kea": dhcp.kea,
+    "nccl": nccl.files,
+    "netbox": netbox.files,
+    "netlab": labs.netlab,
+    "prometheus": prometheus.files,
+    "ptm": ptm.files,
+    "simgrid": simgrid.files,
+    "ufm": ufm.files,
+}
+
+CONSUMERS: Final = tuple(_PRINTERS)
+
+
+def files(fabric: Fabric) -> Iterator[tuple[str, str | bytes]]:
+    """Yield `<consumer>/<file>` and its content, consumer by consumer."""
+    found = wiring(fabric)
+    for consumer, printer in _PRINTERS.items():
+        for name, content in printer(found):
+            yield f"{consumer}/{name}", content

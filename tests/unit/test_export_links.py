@@ -1,0 +1,319 @@
+"""Every export says the fabric's links: each format is read back as its consumer would."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import xml.etree.ElementTree as ET
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+import yaml
+from tests.conftest import REPO, make_site_in
+from tests.sites import ETHERNET, ONE_ZONE, PLANES, THREE_LAYERS
+
+from fireflyer.design import design
+from fireflyer.load import load_site
+from fireflyer.model.fabric import CableRole, Fabric
+from fireflyer.render.exports import CONSUMERS, files
+
+Contents: TypeAlias = Mapping[str, str | bytes]
+End: TypeAlias = tuple[str, str]
+Links: TypeAlias = list[frozenset[End]]
+
+SHAPES = {
+    "lab": {},
+    "one zone": ONE_ZONE,
+    "three layers": THREE_LAYERS,
+    "ethernet": ETHERNET,
+    "cumulus": ETHERNET | {"cluster.fabric.system": "nvue"},
+    "planes": PLANES,
+}
+SITES = ("fire-flyer-2", "fire-flyer-roce")
+
+
+@pytest.fixture(scope="module", params=[*SHAPES, *SITES])
+def fabric(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Fabric:
+    name: str = request.param
+    if name in SITES:
+        return design(load_site(REPO / "inventory" / name))
+    folder = tmp_path_factory.mktemp("site")
+    return design(load_site(make_site_in(folder, "lab", SHAPES[name])))
+
+
+@pytest.fixture(scope="module")
+def contents(fabric: Fabric) -> Contents:
+    return dict(files(fabric))
+
+
+def text(contents: Contents, path: str) -> str:
+    found = contents[path]
+    assert isinstance(found, str)
+    return found
+
+
+def rows(contents: Contents, path: str) -> Iterator[dict[str, str]]:
+    lines = text(contents, path).removeprefix("#Fields:")
+    return csv.DictReader(io.StringIO(lines), strict=True)
+
+
+def by_name(fabric: Fabric) -> Links:
+    """Return the fabric's links as devices name their ports."""
+    names = {
+        (node.name, port.number): port.name if fabric.is_ethernet else port.hca
+        for node in fabric.nodes
+        for port in node.ports
+    }
+    for switch in fabric.switches:
+        for number in range(1, switch.model.ports + 1):
+            model, system = switch.model, fabric.system
+            uses = fabric.is_ethernet and system is not None and system in model.interfaces
+            name = model.interface(system, number) if uses and system else model.port(number)
+            names[switch.name, number] = name
+    return [
+        frozenset(
+            (
+                (c.a.device, names[c.a.device, c.a.number]),
+                (c.z.device, names[c.z.device, c.z.number]),
+            )
+        )
+        for c in fabric.cables
+    ]
+
+
+def by_number(fabric: Fabric) -> Links:
+    """Return the fabric's links with the numbers of their ports."""
+    return [
+        frozenset(((c.a.device, str(c.a.number)), (c.z.device, str(c.z.number))))
+        for c in fabric.cables
+    ]
+
+
+def by_device(fabric: Fabric) -> Links:
+    """Return the fabric's links between adapters and switches, without ports of switches."""
+    return [
+        frozenset(((c.id if c.role is CableRole.HOST else c.a.device, ""), (c.z.device, "")))
+        for c in fabric.cables
+    ]
+
+
+def netbox(contents: Contents) -> Links:
+    return [
+        frozenset((row[f"side_{s}_device"], row[f"side_{s}_name"]) for s in "ab")
+        for row in rows(contents, "netbox/11-cables.csv")
+    ]
+
+
+def cvt(contents: Contents) -> Links:
+    return [
+        frozenset((row[f"{s}-Node Name"], row[f"{s}-Port"]) for s in "AZ")
+        for row in rows(contents, "cvt/p2p.csv")
+    ]
+
+
+def workbook(contents: Contents) -> Links:
+    data = contents["cvt/p2p.xlsx"]
+    assert isinstance(data, bytes)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        sheet = ET.fromstring(archive.read("xl/worksheets/sheet1.xml"))
+    cells = [["".join(cell.itertext()) for cell in row] for row in sheet[0]]
+    a, _, a_port, z, _, z_port = range(6)
+    return [frozenset(((row[a], row[a_port]), (row[z], row[z_port]))) for row in cells[1:]]
+
+
+def ufm(contents: Contents) -> Links:
+    found = []
+    for name in ("switches", "hosts"):
+        for row in rows(contents, f"ufm/{name}.ndt.csv"):
+            assert row["LinkType"] == "Data"
+            start, number = row["StartDevice"], row["StartPort"].removeprefix("Port ")
+            host, _, hca = start.partition(" ")
+            near = (host, str(int(hca.removeprefix("mlx5_")) + 1)) if hca else (start, number)
+            found.append(
+                frozenset((near, (row["EndDevice"], row["EndPort"].removeprefix("Port "))))
+            )
+    return found
+
+
+def ibdiagnet(contents: Contents) -> Links:
+    (path,) = (name for name in contents if name.endswith(".topo") and "ibdiagnet" in name)
+    found: dict[frozenset[End], int] = {}
+    system = ""
+    for line in text(contents, path).splitlines():
+        if match := re.fullmatch(r"   P(\d+) -> (\S+) (\S+) (\S+)", line):
+            number, _, far, port = match.groups()
+            hca = re.fullmatch(r"mlx5_(\d+)/P1", port)
+            far_port = str(int(hca[1]) + 1) if hca else port.removeprefix("P")
+            link = frozenset(((system, number), (far, far_port)))
+            found[link] = found.get(link, 0) + 1
+        elif line and not line.startswith("#"):
+            system = line.split()[1]
+    for link, count in found.items():  # a cable between switches stands at both of them
+        assert count == sum(1 for device, _ in link if re.search("leaf|spine|core|zone", device))
+    return list(found)
+
+
+def ptm(contents: Contents) -> Links:
+    edge = re.compile(r'"(.+?)":"(.+?)" -- "(.+?)":"(.+?)";')
+    found = edge.findall(text(contents, "ptm/topology.dot"))
+    return [frozenset(((a, a_port), (z, z_port))) for a, a_port, z, z_port in found]
+
+
+def air(contents: Contents) -> Links:
+    content = json.loads(text(contents, "air/topology.json"))["content"]
+    for link in content["links"]:
+        assert all(end["node"] in content["nodes"] for end in link)
+    return [frozenset((end["node"], end["interface"]) for end in link) for link in content["links"]]
+
+
+def containerlab(contents: Contents) -> Links:
+    (path,) = (name for name in contents if name.startswith("containerlab/"))
+    topology = yaml.load(text(contents, path), yaml.CSafeLoader)["topology"]
+    for node in topology["nodes"].values():
+        assert node["kind"] in topology["kinds"]
+    found = []
+    for link in topology["links"]:
+        ends = [end.split(":") for end in link["endpoints"]]
+        assert all(device in topology["nodes"] for device, _ in ends)
+        found.append(frozenset((device, re.sub("^(eth|swp)", "", port)) for device, port in ends))
+    return found
+
+
+def netlab(contents: Contents) -> Links:
+    topology = yaml.load(text(contents, "netlab/topology.yml"), yaml.CSafeLoader)
+    first = 0 if topology["defaults"]["device"] == "sonic" else 1
+    hosts = {name for name, node in topology["nodes"].items() if node}
+    return [
+        frozenset(
+            (device, str(end["ifindex"] if device in hosts else end["ifindex"] - first + 1))
+            for device, end in link.items()
+        )
+        for link in topology["links"]
+    ]
+
+
+def expected(contents: Contents) -> Links:
+    """Read the expected state: two lines a cable, of one speed, and each the other's mirror."""
+    line = re.compile(
+        r'fireflyer_expected_link\{device="(.+)",port="(.+)",peer="(.+)",peer_port="(.+)"\} (\d+)'
+    )
+    near, far = [], []
+    for device, port, peer, peer_port, gbps in line.findall(
+        text(contents, "prometheus/expected.prom")
+    ):
+        assert int(gbps) > 0
+        near.append(((device, port), (peer, peer_port)))
+        far.append(((peer, peer_port), (device, port)))
+    assert sorted(near) == sorted(far)
+    return [frozenset(ends) for ends in near if ends[0] < ends[1]]
+
+
+def simgrid(contents: Contents) -> Links:
+    root = ET.fromstring(text(contents, "simgrid/platform.xml"))
+    known = {item.get("id") for item in root[0] if item.tag in ("host", "router")}
+    speeds = {item.get("id"): item.get("bandwidth") for item in root[0] if item.tag == "link"}
+    found = []
+    for route in root[0].iter("route"):
+        ends = (route.attrib["src"], route.attrib["dst"])
+        assert set(ends) <= known
+        (link,) = (item.attrib["id"] for item in route)
+        legs = link.count("+") + 1
+        assert speeds.pop(link) == f"{200 * legs}Gbps"
+        found += [frozenset((end, "") for end in ends)] * legs
+    assert not speeds
+    return found
+
+
+def astra_sim(contents: Contents) -> Links:
+    names = dict(line.split() for line in text(contents, "astra-sim/nodes.txt").splitlines())
+    head, switches, *lines = text(contents, "astra-sim/ns3-topology.txt").splitlines()
+    assert [int(n) for n in head.split()] == [len(names), len(switches.split()), len(lines)]
+    found = []
+    for line in lines:
+        a, z, speed, delay, errors = line.split()
+        assert (speed, errors) == ("200Gbps", "0")
+        assert int(delay.removesuffix("ns")) > 0
+        found.append(frozenset(((names[a], ""), (names[z], ""))))
+    return found
+
+
+Reader: TypeAlias = Callable[[Contents], Links]
+READERS: Mapping[str, tuple[str, Reader, Callable[[Fabric], Links]]] = {
+    "netbox": ("netbox", netbox, by_name),
+    "cvt": ("cvt", cvt, lambda f: by_name(f) if f.is_ethernet else by_number(f)),
+    "workbook": ("cvt", workbook, lambda f: by_name(f) if f.is_ethernet else by_number(f)),
+    "ufm": ("ufm", ufm, by_number),
+    "ibdiagnet": ("ibdiagnet", ibdiagnet, by_number),
+    "ptm": ("ptm", ptm, by_name),
+    "air": ("air", air, by_name),
+    "containerlab": ("containerlab", containerlab, by_number),
+    "netlab": ("netlab", netlab, by_number),
+    "prometheus": ("prometheus", expected, by_name),
+    "simgrid": ("simgrid", simgrid, by_device),
+    "astra-sim": ("astra-sim", astra_sim, by_device),
+}
+INFINIBAND_ALONE = {"ibdiagnet", "ufm"}
+ETHERNET_ALONE = {"air", "containerlab", "netlab", "ptm"}
+WITHOUT_LINKS = {"dnsmasq", "kea", "hfreduce", "nccl", "htsim"}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_an_export_has_the_fabrics_links(fabric: Fabric, contents: Contents, name: str) -> None:
+    consumer, read, links = READERS[name]
+    if consumer in (INFINIBAND_ALONE if fabric.is_ethernet else ETHERNET_ALONE):
+        assert not [path for path in contents if path.startswith(f"{consumer}/")]
+        return
+    assert sorted(map(sorted, read(contents))) == sorted(map(sorted, links(fabric)))
+
+
+def test_every_consumer_is_read_back_or_has_no_links() -> None:
+    assert {consumer for consumer, _, _ in READERS.values()} | WITHOUT_LINKS == set(CONSUMERS)
+
+
+def test_htsim_has_the_cables_between_leaves_of_hosts_and_spines(
+    fabric: Fabric, contents: Contents
+) -> None:
+    if fabric.intent.fabric.layers == 3:
+        assert not [path for path in contents if path.startswith("htsim/")]
+        return
+    gateways = {c.a.device for c in fabric.cables if c.role is CableRole.INTERZONE}
+    for tree in fabric.trees:
+        found = dict(re.findall(r"^(\w+) (\d+)$", text(contents, f"htsim/{tree}.topo"), re.M))
+        spines = int(found["Radix_Up"]) // int(found["Bundle"])
+        nodes, down = (
+            int(found["Nodes"]),
+            int(text(contents, f"htsim/{tree}.topo").split("Radix_Down ")[1].split()[0]),
+        )
+        cables = [
+            c
+            for c in fabric.cables
+            if c.role is CableRole.TREE
+            and c.a.device not in gateways
+            and fabric.switch[c.a.device].tree == tree
+        ]
+        assert len(cables) == nodes // down * spines * int(found["Bundle"])
+        hosts = [p for n in fabric.nodes for p in n.ports if p.tree == tree]
+        assert len([p for p in hosts if p.leaf.device not in gateways]) <= nodes
+
+
+def test_the_same_fabric_gives_the_same_bytes(fabric: Fabric, contents: Contents) -> None:
+    assert dict(files(fabric)) == contents
+
+
+def test_rows_have_their_columns(contents: Contents) -> None:
+    for path in contents:
+        if path.endswith(".csv"):
+            for row in rows(contents, path):
+                assert None not in row, path
+                assert None not in row.values(), path
+
+
+def test_no_path_leaves_its_folder(contents: Contents) -> None:
+    for path in contents:
+        assert ".." not in Path(path).parts
+        assert not Path(path).is_absolute()
