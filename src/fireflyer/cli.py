@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import signal
 import sys
@@ -24,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit status: 0, 1 on findings, 2 on bad input."""
     options = _parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # so that clean-up runs
+    gc.disable()  # what a command computes has no cycles and lives until it ends
     try:
         result = options.run(options)
         sys.stdout.flush()
@@ -42,6 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say(f"error: {error}")
         sys.stdout = None  # what it still holds cannot be written either
         return REFUSED
+    finally:
+        gc.enable()
     assert isinstance(result, int)
     return result
 
@@ -127,13 +131,14 @@ def _compare(options: argparse.Namespace) -> int:
 def _render(options: argparse.Namespace) -> int:
     from fireflyer.design import design
     from fireflyer.load import load_site
-    from fireflyer.render import GROUPS, stream
+    from fireflyer.render import GROUPS, batches, workers
     from fireflyer.render.tree import write_tree
 
     groups = tuple(options.only or GROUPS)
     fabric = design(load_site(options.site))
-    files = stream(fabric, groups)
-    written, count = write_tree(options.out, fabric.intent.name, files, groups)
+    parts = batches(fabric, groups)
+    name = fabric.intent.name
+    written, count = write_tree(options.out, name, parts, groups, workers(fabric))
     _say(f"{options.out}: {written:,} files written, {count:,} in all")
     if fabric.placeholders:
         _say(
@@ -150,7 +155,7 @@ def _prove(options: argparse.Namespace) -> int:
     from fireflyer.load import load_site
     from fireflyer.prove import prove, proved_groups
     from fireflyer.prove.part import as_json, as_text
-    from fireflyer.render import stream
+    from fireflyer.render import batches
     from fireflyer.render.tree import write_tree
 
     fabric = design(load_site(options.site))
@@ -160,7 +165,7 @@ def _prove(options: argparse.Namespace) -> int:
         if tree is None:
             tree = Path(scratch) / fabric.intent.name
             groups = proved_groups(fabric)
-            write_tree(tree, fabric.intent.name, stream(fabric, groups), groups)
+            write_tree(tree, fabric.intent.name, batches(fabric, groups), groups)
             _say(f"proving a fresh rendering of {options.site}")
         else:
             _say(f"proving {tree}")

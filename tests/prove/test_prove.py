@@ -18,7 +18,7 @@ from fireflyer.load import load_site
 from fireflyer.model.fabric import Fabric
 from fireflyer.prove import prove, proved_groups
 from fireflyer.prove.infiniband.prove import InfinibandProof, prove_infiniband
-from fireflyer.render import artefacts
+from fireflyer.render import batches
 from fireflyer.render.tree import write_tree
 
 
@@ -28,7 +28,7 @@ def quiet(step: str) -> None:
 
 def rendered(fabric: Fabric, folder: Path) -> Path:
     groups = proved_groups(fabric)
-    write_tree(folder / "tree", fabric.intent.name, artefacts(fabric, groups).items(), groups)
+    write_tree(folder / "tree", fabric.intent.name, batches(fabric, groups), groups)
     return folder / "tree"
 
 

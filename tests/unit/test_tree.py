@@ -111,7 +111,7 @@ def test_a_failing_render_leaves_the_old_tree_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
-    write_tree(out, "lab", {"a/one": "1\n", "a/two": "2\n"}.items(), ("a",))
+    write_tree(out, "lab", [{"a/one": "1\n", "a/two": "2\n"}.items], ("a",))
     before = listing(out)
 
     def full(new: Path, folder: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_failing_render_leaves_the_old_tree_whole(
 
     monkeypatch.setattr(tree, "_exchange", full)
     with pytest.raises(OSError, match="no space"):
-        write_tree(out, "lab", {"a/one": "changed\n"}.items(), ("a",))
+        write_tree(out, "lab", [{"a/one": "changed\n"}.items], ("a",))
     assert listing(out) == before
     assert list(tmp_path.iterdir()) == [out]
 
@@ -131,8 +131,8 @@ def test_a_file_that_is_no_longer_rendered_goes(
     if not renameat2:  # an old C library, or a file system that cannot exchange
         monkeypatch.setattr("fireflyer.render.tree.ctypes.CDLL", lambda *_, **__: object())
     out = tmp_path / "out"
-    write_tree(out, "lab", {"a/one": "1\n", "a/two": "2\n"}.items(), ("a",))
-    write_tree(out, "lab", {"a/one": "3\n"}.items(), ("a",))
+    write_tree(out, "lab", [{"a/one": "1\n", "a/two": "2\n"}.items], ("a",))
+    write_tree(out, "lab", [{"a/one": "3\n"}.items], ("a",))
     assert sorted(listing(out)) == ["a/one", "manifest.json"]
     assert (out / "a" / "one").read_text() == "3\n"
     assert list(tmp_path.iterdir()) == [out]
@@ -141,16 +141,16 @@ def test_a_file_that_is_no_longer_rendered_goes(
 def test_a_folder_that_was_not_rendered_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work\n")
     with pytest.raises(OperatingError, match="is not empty and was not rendered"):
-        write_tree(tmp_path, "lab", {"a/one": "1\n"}.items(), ("a",))
+        write_tree(tmp_path, "lab", [{"a/one": "1\n"}.items], ("a",))
     assert (tmp_path / "thesis.txt").read_text() == "years of work\n"
 
 
 def test_a_foreign_file_in_a_rendered_folder_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    write_tree(out, "lab", {"a/one": "1\n"}.items(), ("a",))
+    write_tree(out, "lab", [{"a/one": "1\n"}.items], ("a",))
     (out / "a" / "notes.txt").write_text("mine\n")
     with pytest.raises(OperatingError, match=r"files that render did not write \(a/notes.txt\)"):
-        write_tree(out, "lab", {"a/one": "2\n"}.items(), ("a",))
+        write_tree(out, "lab", [{"a/one": "2\n"}.items], ("a",))
     assert (out / "a" / "one").read_text() == "1\n"
 
 

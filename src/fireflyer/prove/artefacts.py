@@ -8,7 +8,7 @@ from pathlib import Path
 from fireflyer.errors import OperatingError
 from fireflyer.model.fabric import Fabric
 from fireflyer.render import stream
-from fireflyer.render.tree import manifest, read_manifest
+from fireflyer.render.manifest import manifest, read_manifest
 from fireflyer.verify.finding import Finding
 
 

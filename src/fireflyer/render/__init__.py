@@ -1,5 +1,5 @@
 """Print a fabric's artefacts. Everything is decided before a template runs."""
 
-from fireflyer.render.artefacts import GROUPS, artefacts, stream
+from fireflyer.render.artefacts import GROUPS, artefacts, batches, stream, workers
 
-__all__ = ["GROUPS", "artefacts", "stream"]
+__all__ = ["GROUPS", "artefacts", "batches", "stream", "workers"]

@@ -50,7 +50,9 @@ def node_id(fabric: Fabric, port: Port) -> str:
 
 
 def files(fabric: Fabric) -> Mapping[str, str]:
-    """Return `fabric.net`."""
+    """Return `fabric.net`; no file on Ethernet."""
+    if fabric.is_ethernet:
+        return {}
     cabled: dict[str, list[tuple[int, Port]]] = {}
     for near, far in fabric.far_end.items():
         cabled.setdefault(near.device, []).append((near.number, far))

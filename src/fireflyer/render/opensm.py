@@ -66,6 +66,8 @@ class Manager:
 
 def files(fabric: Fabric) -> Mapping[str, str]:
     """Return the files of every subnet-manager host, in a folder of its name."""
+    if fabric.is_ethernet:
+        return {}
     names = [NamedGuid(switch.guid, switch.name) for switch in fabric.switches]
     names += list(_ports(fabric, Role))
     shared = {

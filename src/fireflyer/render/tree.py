@@ -4,81 +4,21 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
-from fireflyer import __version__
 from fireflyer.errors import OperatingError
+from fireflyer.render.manifest import MANIFEST, Entry, print_manifest, read_manifest
+from fireflyer.render.write import Batch, write_batches
 
-MANIFEST = "manifest.json"
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One file of a manifest."""
-
-    path: str
-    sha256: str
-    bytes: int
-
-
-def entry_of(path: str, data: bytes) -> Entry:
-    """Return the entry of one file."""
-    return Entry(path, hashlib.sha256(data).hexdigest(), len(data))
-
-
-def manifest(files: Iterable[tuple[str, str | bytes]]) -> tuple[Entry, ...]:
-    """Return the entry of each file in order of path."""
-    entries = (entry_of(path, as_bytes(content)) for path, content in files)
-    return tuple(sorted(entries, key=lambda entry: entry.path))
-
-
-def as_bytes(content: str | bytes) -> bytes:
-    """Return what is written: text in UTF-8."""
-    return content.encode() if isinstance(content, str) else content
-
-
-def print_manifest(site: str, entries: tuple[Entry, ...]) -> str:
-    """Return manifest.json: no clock, no path of the machine."""
-    content = {
-        "site": site,
-        "generator": f"fireflyer {__version__}",
-        "files": [asdict(entry) for entry in entries],
-    }
-    return json.dumps(content, indent=1) + "\n"
-
-
-def read_manifest(folder: Path) -> tuple[str, tuple[Entry, ...]]:
-    """Return the site and the entries of a rendered tree's manifest.
-
-    Raises:
-        OperatingError: the folder has none, or one that cannot be read.
-    """
-    file = folder / MANIFEST
-    try:
-        content = json.loads(file.read_text())
-        return str(content["site"]), tuple(
-            Entry(str(e["path"]), str(e["sha256"]), int(e["bytes"])) for e in content["files"]
-        )
-    except FileNotFoundError:
-        raise OperatingError(
-            f"{folder} has no {MANIFEST}: it is not a rendered tree; name one that"
-            " `fireflyer render` wrote"
-        ) from None
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        raise OperatingError(
-            f"{file} is damaged; remove {folder} and render the site again"
-        ) from None
-
-
 def write_tree(
-    folder: Path, site: str, files: Iterable[tuple[str, str | bytes]], groups: tuple[str, ...]
+    folder: Path, site: str, batches: Sequence[Batch], groups: tuple[str, ...], workers: int = 1
 ) -> tuple[int, int]:
     """Replace the groups' folders below `folder`; other groups stay as they are.
 
@@ -96,7 +36,7 @@ def write_tree(
     new = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
         new.chmod(0o755)
-        written = _write(new, files)
+        written = write_batches(new, batches, workers)
         for path in kept:
             target = new / path
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -107,22 +47,6 @@ def write_tree(
     finally:
         shutil.rmtree(new, ignore_errors=True)
     return len(written), len(entries)
-
-
-def _write(folder: Path, files: Iterable[tuple[str, str | bytes]]) -> list[Entry]:
-    """Write each file as it comes; return their entries."""
-    made: set[str] = set()
-    entries = []
-    for path, content in files:
-        parent = path.rpartition("/")[0]
-        if parent not in made:
-            (folder / parent).mkdir(parents=True, exist_ok=True)
-            made.add(parent)
-        data = as_bytes(content)
-        with open(f"{folder}/{path}", "wb") as file:  # noqa: PTH123 - thousands of files
-            file.write(data)
-        entries.append(entry_of(path, data))
-    return entries
 
 
 def _kept(folder: Path, site: str, groups: tuple[str, ...]) -> dict[str, Entry]:
