@@ -2,6 +2,11 @@
 
 Slurm's tree wants each switch once: leaves by name, and one entry for the layer above the
 leaves of a zone (or pod), because every leaf is on every spine (topology.conf(5)).
+
+Its blocks (topology/block, Slurm 23.11) are zones where there are several: inside one every node
+reaches every other at full speed, so only the step between zones is worth a rule. A site of one
+zone has a block a leaf, where neighbours talk without a spine. Storage and management nodes are
+in neither: nothing is scheduled on them.
 """
 
 from __future__ import annotations
@@ -24,6 +29,23 @@ class TopologyEntry:
     name: str
     nodes: str
     switches: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One block of Slurm's block topology."""
+
+    name: str
+    nodes: str
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Slurm's block topology."""
+
+    size: int
+    """Nodes of the smallest block. No larger unit is named: any two blocks go together."""
+    blocks: tuple[Block, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +144,21 @@ def topology(fabric: Fabric) -> tuple[TopologyEntry, ...]:
     if len(tops) > 1:
         entries.append(TopologyEntry("interzone", "", ",".join(tops)))
     return tuple(entries)
+
+
+def blocks(fabric: Fabric) -> Blocks:
+    """Return the blocks of compute nodes: zones, or the leaves of the only zone."""
+    found: dict[str, list[str]] = {}
+    several = len(fabric.zones) > 1
+    for node in fabric.nodes_of(Role.COMPUTE):
+        name = f"zone-{node.zone}" if several else node.ports[0].leaf.device
+        found.setdefault(name, []).append(node.name)
+    if not found:
+        return Blocks(0, ())
+    return Blocks(
+        size=min(len(names) for names in found.values()),
+        blocks=tuple(Block(name, hostlist(names)) for name, names in sorted(found.items())),
+    )
 
 
 def nodes(fabric: Fabric) -> tuple[NodeEntry, ...]:
