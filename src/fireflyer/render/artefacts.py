@@ -17,6 +17,7 @@ from fireflyer.render import (
     mlnxos,
     nvue,
     opensm,
+    report,
     sonic,
     topology_conf,
 )
@@ -36,6 +37,7 @@ _PRINTERS: Mapping[str, Callable[[Fabric], Files]] = {
     "mlnxos": mlnxos.files,
     "nvue": nvue.files,
     "opensm": opensm.files,
+    "report": report.files,
     "slurm": topology_conf.files,
     "sonic": sonic.files,
 }

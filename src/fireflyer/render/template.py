@@ -12,7 +12,7 @@ from fireflyer.paths import TEMPLATES
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(  # noqa: S701 - no HTML is printed
+    environment = Environment(  # noqa: S701 - HTML says what it escapes
         loader=FileSystemLoader(TEMPLATES),
         undefined=StrictUndefined,
         trim_blocks=True,
