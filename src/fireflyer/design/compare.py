@@ -83,7 +83,9 @@ def _rows(studies: Sequence[Study]) -> Iterator[tuple[str, list[str]]]:
         yield from _lost(studies, kind)
     if all(study.cost is not None for study in studies):
         costs = [study.cost for study in studies if study.cost is not None]
-        yield "cost", [f"{cost.total:,.0f} {cost.currency}" for cost in costs]
+        least = ["> " if cost.missing else "" for cost in costs]
+        sums = [f"{cost.total:,.0f} {cost.currency}" for cost in costs]
+        yield "cost", [a + b for a, b in zip(least, sums, strict=True)]
         yield "  network", [f"{cost.network:,.0f}" for cost in costs]
 
 
@@ -97,7 +99,7 @@ def _lost(studies: Sequence[Study], kind: str) -> Iterator[tuple[str, list[str]]
     if not any(found):
         return
     yield (
-        f"one {kind} lost",
+        f"{kind} lost",
         [f"{x.nodes_cut_off:,} cut off" if x else "-" for x in found],
     )
     yield "  bisection", [share(x.bisection_share) if x else "-" for x in found]
