@@ -31,7 +31,7 @@ class _Pyavd(Protocol):
 
     __version__: str
 
-    def validate_structured_config(self, structured_config: dict[str, object]) -> Any: ...  # noqa: ANN401
+    def validate_structured_config(self, structured_config: dict[str, object]) -> Any: ...
     def get_device_config(self, structured_config: dict[str, object]) -> str: ...
 
 
@@ -69,9 +69,9 @@ def differences(name: str, ours: str, theirs: str) -> Iterator[Finding]:
 
 
 def lines(text: str) -> Iterator[str]:
-    """Yield each command after the sections it stands in.
+    r"""Yield each command after the sections it stands in.
 
-    >>> list(lines("interface Ethernet1/1\\n   shutdown\\n!\\nend\\n"))
+    >>> list(lines("interface Ethernet1/1\n   shutdown\n!\nend\n"))
     ['interface Ethernet1/1', 'interface Ethernet1/1 > shutdown']
     """
     sections: list[str] = []

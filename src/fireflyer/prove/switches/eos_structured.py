@@ -108,10 +108,10 @@ def _management(config: SwitchConfig) -> dict[str, Avd]:
         route: Avd = {"vrf": VRF, "prefix": "0.0.0.0/0", "next_hop": management.gateway}
         found["static_routes"] = [route]
     if management.ntp_servers:
-        servers = [{"name": s, "iburst": True} for s in management.ntp_servers]
+        servers: list[Avd] = [{"name": s, "iburst": True} for s in management.ntp_servers]
         found["ntp"] = {"vrf": VRF, "servers": servers}
     if management.syslog_servers:
-        hosts = [{"name": server} for server in management.syslog_servers]
+        hosts: list[Avd] = [{"name": server} for server in management.syslog_servers]
         found["logging"] = {"vrfs": [{"name": VRF, "hosts": hosts}]}
     if management.monitoring == "snmpv3":
         group: Avd = {"name": "MONITOR", "version": "v3", "authentication": "priv"}
@@ -179,7 +179,7 @@ def _bgp(config: SwitchConfig) -> dict[str, Avd]:
             }
             for port in links
         ]
-    networks = [{"prefix": str(network)} for network in bgp.networks]
+    networks: list[Avd] = [{"prefix": str(network)} for network in bgp.networks]
     router["address_family_ipv4"] = {"networks": networks, "peer_groups": [group]}
     return found
 

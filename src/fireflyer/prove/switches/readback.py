@@ -1,0 +1,133 @@
+"""What a configuration says, read back from its text, against what the switch should hold.
+
+A schema knows words and types; that a port has the wrong neighbour it cannot know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fireflyer.design.switch_config import switch_configs
+from fireflyer.model.fabric import Fabric
+from fireflyer.model.switch_config import PortRole, SwitchConfig
+from fireflyer.render.classes import code_points
+from fireflyer.verify.finding import Finding
+
+REMEDY = "mend the file, or render the site again"
+STRICT = "strict"
+
+
+@dataclass(slots=True)
+class Seen:
+    """The parts of a configuration that every system can say."""
+
+    hostname: str = ""
+    ports: dict[str, str] = field(default_factory=dict)
+    """Description by port; empty where it is shut."""
+    asn: str = ""
+    sessions: dict[str, str] = field(default_factory=dict)
+    """The neighbour's number by port, or by address on numbered links."""
+    networks: set[str] = field(default_factory=set)
+    queues: dict[str, str] = field(default_factory=dict)
+    """Share of the link in percent, or `strict`, by queue."""
+    points: dict[str, str] = field(default_factory=dict)
+    """Queue by code point."""
+    lossless: dict[str, str] = field(default_factory=dict)
+    """Queues with PFC by port in use, as `1,2,3`."""
+    marked: set[str] = field(default_factory=set)
+    """Queues with ECN."""
+
+
+def expected(config: SwitchConfig) -> Seen:
+    """Say what a switch should hold in the same words."""
+    bgp, queues = config.bgp, config.queues
+    used = [port for port in config.ports if port.role is not PortRole.UNUSED]
+    found = Seen(
+        hostname=config.name,
+        ports={port.name: port.description for port in config.ports},
+        queues={str(q.number): STRICT if q.strict else str(q.weight_percent) for q in queues},
+        points={str(p): str(number) for points, number in code_points(queues) for p in points},
+    )
+    if bgp is not None:
+        found.asn = str(bgp.asn)
+        found.networks = {str(network) for network in bgp.networks}
+        found.sessions = {
+            port.name if bgp.unnumbered else str(port.peer_address): str(port.peer_asn)
+            for port in config.ports_of(PortRole.SWITCH)
+        }
+    if config.lossless is not None:
+        numbers = [str(queue.number) for queue in queues if queue.lossless]
+        found.lossless = {port.name: ",".join(numbers) for port in used}
+        found.marked = set(numbers) if config.lossless.ecn else set()
+    return found
+
+
+def compare(check: str, subject: str, planned: Seen, seen: Seen) -> Iterator[Finding]:
+    """Yield where the two differ."""
+    for what, mine, theirs in (
+        ("hostname", planned.hostname, seen.hostname),
+        ("autonomous system", planned.asn, seen.asn),
+        ("announced networks", _text(planned.networks), _text(seen.networks)),
+        ("queues with ECN", _text(planned.marked), _text(seen.marked)),
+    ):
+        if mine != theirs:
+            message = f"{what}: planned {mine or 'none'}, the file has {theirs or 'none'}"
+            yield Finding(check, subject, message, REMEDY)
+    for what, plan, found in (
+        ("port", planned.ports, seen.ports),
+        ("neighbour", planned.sessions, seen.sessions),
+        ("queue", planned.queues, seen.queues),
+        ("code point", planned.points, seen.points),
+        ("PFC of port", planned.lossless, seen.lossless),
+    ):
+        yield from _differences(check, subject, what, plan, found)
+
+
+def _differences(
+    check: str, subject: str, what: str, plan: Mapping[str, str], found: Mapping[str, str]
+) -> Iterator[Finding]:
+    for key in (*plan, *(key for key in found if key not in plan)):
+        mine, theirs = plan.get(key, "not there"), found.get(key, "not there")
+        if mine != theirs:
+            message = f"{what} {key}: planned {mine or 'shut'}, the file has {theirs or 'shut'}"
+            yield Finding(check, subject, message, REMEDY)
+
+
+def _text(values: set[str]) -> str:
+    return ", ".join(sorted(values))
+
+
+def check_files(
+    fabric: Fabric,
+    tree: Path,
+    check: str,
+    ending: str,
+    read: Callable[[str, SwitchConfig], tuple[Seen, list[str]]],
+) -> tuple[int, tuple[Finding, ...]]:
+    """Read every switch's file back.
+
+    Args:
+        fabric: The fabric the tree was rendered from.
+        tree: A rendered tree.
+        check: Folder of the files, and the name of the check.
+        ending: Of the files' names.
+        read: Says what a text holds, and what is wrong with its shape.
+
+    Returns:
+        The number of files, and the findings.
+    """
+    findings: list[Finding] = []
+    count = 0
+    for config in switch_configs(fabric):
+        subject = f"{check}/{config.name}{ending}"
+        file = tree / subject
+        if not file.is_file():
+            findings.append(Finding(check, subject, "is not there", "render the site again"))
+            continue
+        count += 1
+        seen, faults = read(file.read_text(), config)
+        findings += [Finding(check, subject, fault, REMEDY) for fault in faults]
+        findings += compare(check, subject, expected(config), seen)
+    return count, tuple(findings)
