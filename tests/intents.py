@@ -50,7 +50,7 @@ def changes(draw: st.DrawFn) -> dict[str, Any]:
     spare -= compute * compute_rails
     most = host_ports - links if zones > 1 else on_leaves + spare
     kind = "roce" if ethernet else "ipoib"
-    networks = trees * (storage_rails if not ethernet else 1)
+    networks = trees * (storage_rails if storage and not ethernet else 1)
     numbered = ethernet and draw(st.booleans())
     found = BASES[base] | ROOMY
     found |= {

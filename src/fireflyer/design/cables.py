@@ -240,7 +240,10 @@ class _Chooser:
                 f"port of the wrong kind: no cable of {family.name} joins {_kind(link.a)} to"
                 f" {_kind(link.z)} ({count} {role} cable(s), such as {what})"
             )
-            remedy = f"choose a model with other ports, or add an offer to {family.name}.yml"
+            remedy = (
+                "choose a model with other ports, or add an offer to"
+                f" hardware/cables/{family.name}.yml"
+            )
             key = "leaf" if role is CableRole.HOST else "spine"
             model = getattr(self._site.cluster.fabric, key).model
             return at(f"cluster.fabric.{key}.model", model, limit, remedy)
