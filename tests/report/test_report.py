@@ -113,6 +113,13 @@ def test_counts_are_the_fabrics(page: Page, fabric: Fabric) -> None:
         numbers = page.run(f"[...{cells}].slice(2).map((c) => +c.textContent.replace(/,/g, ''))")
         uses = [budget.compute, budget.storage, budget.management, budget.interzone]
         assert numbers == [*uses, budget.free, budget.used, budget.total]
+    for layer in {switch.layer for switch in fabric.switches}:
+        cells = f"document.querySelector('[data-layer=\"{layer}\"]').cells"
+        numbers = page.run(f"[...{cells}].slice(2).map((c) => +c.textContent.replace(/,/g, ''))")
+        held = {switch.name: switch.model.ports for switch in fabric.switches_of(layer)}
+        ends = [end.device for cable in fabric.cables for end in (cable.a, cable.z)]
+        cabled, total = sum(1 for device in ends if device in held), sum(held.values())
+        assert numbers == [len(held), cabled, total - cabled, total]
 
 
 @pytest.mark.usefixtures("opened")

@@ -56,6 +56,17 @@ class Budget:
     parts: tuple[BudgetPart, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class LayerPorts:
+    """Ports of the switches of one layer, of all trees together."""
+
+    layer: str
+    switches: int
+    ports: int
+    cabled: int
+    free: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """Everything that the page prints without its program."""
@@ -66,6 +77,7 @@ class Summary:
     tree_kind: str
     figures: tuple[Figure, ...]
     budgets: tuple[Budget, ...]
+    layers: tuple[LayerPorts, ...]
     media: tuple[Bar, ...]
     power: tuple[Bar, ...]
     networks: tuple[tuple[str, str], ...]
@@ -84,6 +96,7 @@ def summary(fabric: Fabric) -> Summary:
         tree_kind=fabric.tree_kind,
         figures=tuple(_figures(fabric)),
         budgets=tuple(_budgets(fabric)),
+        layers=tuple(_layers(fabric)),
         media=_bars((f"{m} {length:g} m", n, f"{n:,}") for (m, length), n in media),
         power=_bars((name, kw, _kilowatts(kw)) for name, kw in _draws(fabric).items() if kw),
         networks=tuple((name, str(network)) for name, network in fabric.networks.items()),
@@ -105,7 +118,7 @@ def _subtitle(fabric: Fabric) -> str:
 
 
 def _figures(fabric: Fabric) -> Iterator[Figure]:
-    layers = Counter(str(switch.layer) for switch in fabric.switches)
+    layers = {str(layer): sum(1 for _ in fabric.switches_of(layer)) for layer in Layer}
     yield Figure("switches", _number(len(fabric.switches)), "", _counts(layers))
     for role in Role:
         zones = Counter(node.zone for node in fabric.nodes_of(role))
@@ -158,6 +171,16 @@ def _budgets(fabric: Fabric) -> Iterator[Budget]:
         yield Budget(tree, budget.total, budget.used, parts)
 
 
+def _layers(fabric: Fabric) -> Iterator[LayerPorts]:
+    layer = {switch.name: switch.layer for switch in fabric.switches}
+    cabled = Counter(layer.get(cable.a.device) for cable in fabric.cables)
+    cabled.update(layer.get(cable.z.device) for cable in fabric.cables)
+    for name in Layer:
+        ports = [switch.model.ports for switch in fabric.switches_of(name)]
+        if total := sum(ports):
+            yield LayerPorts(name, len(ports), total, cabled[name], total - cabled[name])
+
+
 def _draws(fabric: Fabric) -> dict[str, float]:
     """Return what nodes of each role and the switches draw, kW."""
     watts = {str(role): sum(n.model.power_w for n in fabric.nodes_of(role)) for role in Role}
@@ -180,7 +203,7 @@ def _kilowatts(draw: float) -> str:
 
 
 def _counts(counts: Mapping[str, int], prefix: str = "") -> str:
-    return ", ".join(f"{count:,} {prefix}{name}" for name, count in counts.items())
+    return ", ".join(f"{count:,} {prefix}{name}" for name, count in counts.items() if count)
 
 
 def _note(fabric: Fabric) -> str:

@@ -3,11 +3,10 @@
 const lists = {};
 
 // A far end's number sorts as its name counts, so it is the key of a column of devices.
-const deviceFields = (device) => [
+const deviceFields = (device, group) => [
   { name: "name", flex: 1.2, text: (row) => devices.name[device(row)], key: device },
   { name: "kind", flex: 0.9, text: (row) => kindName(device(row)), key: (row) => devices.kind[device(row)] },
-  { name: data.tree_kind === "plane" ? "zone, plane" : "zone", flex: 0.7,
-    text: (row) => groupName(device(row)), key: (row) => groupName(device(row)) },
+  { name: group, flex: 0.7, text: (row) => groupName(device(row)), key: (row) => groupName(device(row)) },
   { name: "model", flex: 1.8, text: (row) => modelOf(device(row)).name, key: (row) => modelOf(device(row)).name },
   { name: "rack", flex: 1, text: (row) => racks.name[rackOf(device(row))], key: (row) => rackOf(device(row)) },
   { name: "unit", flex: 0.5, number: true, text: (row) => String(devices.unit[device(row)]),
@@ -20,9 +19,9 @@ const deviceFields = (device) => [
     key: (row) => devices.serial[device(row)] ?? "" },
 ];
 
-function openDevices(name, first, rows) {
+function openDevices(name, group, first, rows) {
   lists[name] ??= new LongTable(byId(`view-${name}`), {
-    name, rows, fields: deviceFields((row) => first + row),
+    name, rows, fields: deviceFields((row) => first + row, group),
     choose: (row) => selectDevice(first + row),
     isChosen: (row) => state.device === first + row,
   });
@@ -45,8 +44,8 @@ const cableFields = [
     key: (c) => bought(c, "length_m") },
 ];
 
-openers.switches = () => openDevices("switches", 0, switchCount);
-openers.nodes = () => openDevices("nodes", switchCount, deviceCount - switchCount);
+openers.switches = () => openDevices("switches", data.tree_kind, 0, switchCount);
+openers.nodes = () => openDevices("nodes", "zone", switchCount, deviceCount - switchCount);
 openers.cables = () => {
   lists.cables ??= new LongTable(byId("view-cables"), {
     name: "cables", rows: cableCount, fields: cableFields,

@@ -9,12 +9,12 @@ function drawBox(context, device, box, fill) {
   context.fill();
   const number = devices.name[device].match(/\d+$/)[0];
   const upright = box.w >= number.length * 6 + 3;
-  if (!upright && (box.w < 8 || box.h < number.length * 6 + 4)) return;
+  if (!upright && (box.w < 7 || box.h < number.length * 6 + 4)) return;
   context.save();
   context.translate(box.x + box.w / 2, box.y + box.h / 2);
   if (!upright) context.rotate(-Math.PI / 2);
   context.fillStyle = colour.card;
-  context.font = "9.5px system-ui, sans-serif";
+  context.font = `${box.w < 9 ? 8 : 9.5}px system-ui, sans-serif`;
   context.textAlign = "center";
   context.textBaseline = "middle";
   context.fillText(number, 0, 0.5);

@@ -81,7 +81,7 @@ function layOutTree(tree, box, boxes, labels, bands) {
     bands.push({ left: box.left, width: box.width, top: end, bottom: y, layer: KIND[name], tree });
   }
   labels.push({ x: box.left, y: y + 9, text: `${count(leaves.length)} leaf` });
-  const least = crowded ? 14 : 11;
+  const least = crowded ? 14 : 9;
   const perRow = Math.min(leaves.length, Math.floor(box.width / least));
   const room = Math.min(box.width / Math.ceil(leaves.length / Math.ceil(leaves.length / perRow)), WIDEST);
   const tick = crowded ? 3 : Math.min(12, Math.max(4.5, room / 5));

@@ -2,7 +2,7 @@
 
 const CLOSE = 0.95; // share of a rack's power from which its bar warns
 const room = { canvas: null, rows: [], width: 0, pitch: 0, hover: -1 };
-const UNIT = 2; // px a rack unit
+let unitHeight = 2; // px
 const RACK_TOP = 20;
 let rowHeight = 0; // px, with the power under the racks where there is room for it
 
@@ -34,8 +34,11 @@ function openRacks() {
   const widest = Math.max(...racks.column) + 1;
   room.width = scroller.clientWidth;
   room.pitch = Math.max(14, Math.min(58, (room.width - 24) / widest));
-  rowHeight = RACK_TOP + racks.units * UNIT + (room.pitch < 30 ? 14 : 28);
-  scroller.firstChild.style.height = `${room.rows.length * rowHeight + 10}px`;
+  unitHeight = room.rows.length * racks.units < 300 ? 5 : 2;
+  rowHeight = RACK_TOP + racks.units * unitHeight + (room.pitch < 30 ? 14 : 28);
+  const height = room.rows.length * rowHeight + 10;
+  scroller.firstChild.style.height = `${height}px`;
+  scroller.style.height = `${height}px`;
   const most = Math.max(...racks.kw);
   byId("rack-hint").textContent = `${count(racks.name.length)} racks; the fullest draws `
     + `${most.toFixed(1)} of ${racks.limit_kw} kW`;
@@ -68,7 +71,7 @@ function drawRacks() {
 function drawRack(context, rack, top, chosen, peers) {
   const x = 12 + racks.column[rack] * room.pitch;
   const w = room.pitch - Math.min(6, room.pitch / 5);
-  const height = racks.units * UNIT;
+  const height = racks.units * unitHeight;
   context.fillStyle = colour.raised;
   context.strokeStyle = rack === room.hover ? colour.text : colour.line;
   context.lineWidth = 1;
@@ -76,8 +79,8 @@ function drawRack(context, rack, top, chosen, peers) {
   context.strokeRect(x + 0.5, top + 0.5, w - 1, height - 1);
   const dim = chosen.size > 0;
   for (const device of devicesIn(rack)) {
-    const h = modelOf(device).rack_units * UNIT;
-    const y = top + height - (devices.unit[device] - 1) * UNIT - h;
+    const h = modelOf(device).rack_units * unitHeight;
+    const y = top + height - (devices.unit[device] - 1) * unitHeight - h;
     context.globalAlpha = !dim || chosen.has(device) ? 1 : peers.has(device) ? 0.8 : 0.25;
     context.fillStyle = chosen.has(device) ? colour.accent : colour[kindName(device)];
     context.fillRect(x + 2, y + 0.25, w - 4, h - 0.5);
@@ -101,8 +104,8 @@ function rackAt(event) {
   const columnAt = Math.floor((event.offsetX - 12) / room.pitch);
   const rack = row.find((found) => racks.column[found] === columnAt) ?? -1;
   if (rack < 0) return { rack, device: -1 };
-  const up = RACK_TOP + racks.units * UNIT - (y % rowHeight);
-  const unit = Math.floor(up / UNIT) + 1;
+  const up = RACK_TOP + racks.units * unitHeight - (y % rowHeight);
+  const unit = Math.floor(up / unitHeight) + 1;
   const device = devicesIn(rack).find((found) => unit >= devices.unit[found]
     && unit < devices.unit[found] + modelOf(found).rack_units) ?? -1;
   return { rack, device };

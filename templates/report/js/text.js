@@ -30,20 +30,34 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
-// Neighbouring ports whose far ends are of one kind and count on: "1–15 a-cn0001 … a-cn0015".
+// Neighbouring ports whose far ends are of one kind and count on in equal steps:
+// "port 1–15  a-cn0001 … a-cn0547, every 39th".
 function runsOf(device) {
   const runs = [];
   for (const { port, far } of wiresOf(device)) {
-    const last = runs.at(-1);
-    if (last && devices.kind[last.far] === devices.kind[far] && port === last.to + 1
-        && (far === last.lastFar || far === last.lastFar + 1)) {
-      last.to = port;
-      last.lastFar = far;
+    const run = runs.at(-1);
+    const step = run && far - run.lastFar;
+    if (run && devices.kind[run.far] === devices.kind[far] && port === run.to + 1
+        && (run.step === null || run.step === step)) {
+      Object.assign(run, { to: port, lastFar: far, step });
     } else {
-      runs.push({ from: port, to: port, far, lastFar: far });
+      runs.push({ from: port, to: port, far, lastFar: far, step: null });
     }
   }
   return runs;
+}
+
+function runText({ far, lastFar, step, from, to }) {
+  if (far === lastFar) return devices.name[far];
+  const between = to - from > 1 ? " … " : ", ";
+  const every = Math.abs(step) === 1 || to - from === 1 ? "" : `, every ${ordinal(Math.abs(step))}`;
+  return `${devices.name[far]}${between}${devices.name[lastFar]}${every}`;
+}
+
+function ordinal(number) {
+  const tens = number % 100;
+  const ending = tens > 10 && tens < 14 ? "th" : ["th", "st", "nd", "rd"][tens % 10] ?? "th";
+  return `${number}${ending}`;
 }
 
 function runsTable(device, most) {
@@ -51,13 +65,13 @@ function runsTable(device, most) {
   const runs = runsOf(device);
   for (const run of runs.slice(0, most)) {
     const ports = run.from === run.to ? `${run.from}` : `${run.from}–${run.to}`;
-    const names = run.far === run.lastFar ? devices.name[run.far]
-      : `${devices.name[run.far]} … ${devices.name[run.lastFar]}`;
-    table.append(make("tr", {}, make("th", {}, `port ${ports}`), make("td", {}, names),
+    table.append(make("tr", {}, make("th", {}, `port ${ports}`), make("td", {}, runText(run)),
       make("td", {}, kindName(run.far))));
   }
-  if (runs.length > most) {
-    table.append(make("tr", {}, make("td", { colSpan: 3 }, `and ${runs.length - most} more`)));
+  const free = portCount(device) - wiresOf(device).length;
+  const rest = runs.length > most ? `and ${runs.length - most} more rows; click to see them` : "";
+  for (const text of [rest, free ? `${free} free` : ""].filter(Boolean)) {
+    table.append(make("tr", {}, make("td", { colSpan: 3, className: "hint" }, text)));
   }
   return table;
 }
