@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fireflyer.design.switch_config import switch_configs
-from fireflyer.model.fabric import Fabric, Layer
+from fireflyer.model.fabric import Fabric, Layer, Port
 from fireflyer.model.hardware import System
 from fireflyer.model.switch_config import PortConfig, PortRole, SwitchConfig
 from fireflyer.render.template import render
@@ -119,6 +119,13 @@ def vlan_interface(system: System | None, vlan: int) -> str:
 def port_name(switch: SwitchConfig, system: System | None, port: PortConfig) -> str:
     """Return a port's name under Linux: the system's own, where that is Linux."""
     return switch.model.interface("frr", port.number) if system == "eos" else port.name
+
+
+def port_interface(fabric: Fabric, port: Port) -> str:
+    """Return the name of a switch's port under Linux."""
+    assert fabric.system is not None
+    system: System = "frr" if fabric.system == "eos" else fabric.system
+    return fabric.switch[port.device].model.interface(system, port.number)
 
 
 def _is_transit(switch: SwitchConfig, between: set[str]) -> bool:

@@ -52,11 +52,20 @@ class Plan:
     @cached_property
     def passing(self) -> frozenset[str]:
         """Switches that pass routes on: all but leaves of hosts."""
+        others = (s.name for s in self.fabric.switches if s.layer is not Layer.LEAF)
+        return self.gateways.union(others)
+
+    @cached_property
+    def gateways(self) -> frozenset[str]:
+        """Leaves that lead to other zones."""
         between = {s.name for s in self.fabric.switches_of(Layer.INTERZONE)}
-        gateways = {low[0] for low, up in self.cables.values() if up[0] in between}
-        return frozenset(
-            s.name for s in self.fabric.switches if s.layer is not Layer.LEAF or s.name in gateways
-        )
+        return frozenset(low[0] for low, up in self.cables.values() if up[0] in between)
+
+    @cached_property
+    def far(self) -> Mapping[tuple[str, Interface], str]:
+        """The switch at the other end of each interface."""
+        ends = {low: up[0] for low, up in self.cables.values()}
+        return ends | {up: low[0] for low, up in self.cables.values()}
 
     def tree_of(self, switch: str) -> str | None:
         """Return a switch's zone or plane."""

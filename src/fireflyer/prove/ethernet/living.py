@@ -98,7 +98,7 @@ class Living:
         """Pull cables, or plug them in again, at their upper ends."""
         ends = (self.plan.cables[cable][1] for cable in cables)
         state = "up" if up else "down"
-        self.box.ip(f"-n {switch} link set {interface} {state}" for switch, interface in ends)
+        self.box.each(f"-n {switch} link set {interface} {state}" for switch, interface in ends)
 
     def set_silent(self, cable: str, *, silent: bool) -> None:
         """Have a cable carry nothing though both of its ends are up, or carry again."""
@@ -136,9 +136,9 @@ def living(fabric: Fabric, configs: Mapping[str, str], folder: Path) -> Iterator
     plan = Plan(fabric)
     with box() as made:
         hosts = _hosts(fabric)
-        made.links(_namespaces(fabric, hosts))
-        made.links(_cables(plan, hosts))
-        made.ip(_devices(plan, hosts))
+        made.batch(_namespaces(fabric, hosts))
+        made.batch(_cables(plan, hosts))
+        made.each(_devices(plan, hosts))
         for name in configs:
             made.sysctl(name, _ROUTER_SYSCTLS)
         folder.chmod(0o755)  # routers run as user frr

@@ -65,11 +65,11 @@ class Box:
             raise OperatingError(f"{command[0]} failed with {done.returncode}: {said}")
         return done.stdout
 
-    def ip(self, commands: Iterable[str]) -> None:
-        """Run commands of ip(8), one a line, such as `-n a-leaf01 link set Ethernet0 up`."""
+    def each(self, commands: Iterable[str]) -> None:
+        """Give commands to ip(8) one by one, such as `-n a-leaf01 link set Ethernet0 up`."""
         self.run("sh", "-e", stdin="".join(f"ip {command}\n" for command in commands))
 
-    def links(self, commands: Iterable[str]) -> None:
+    def batch(self, commands: Iterable[str]) -> None:
         """Run commands of ip(8) that name their namespaces themselves, all in one go."""
         self.run("ip", "-batch", "-", stdin="".join(f"{command}\n" for command in commands))
 
