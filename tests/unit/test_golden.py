@@ -36,6 +36,6 @@ def test_management_plane_of_a_switch(fire_flyer_2: Fabric) -> None:
         "ntp server 10.10.0.2",
         "ntp server 10.10.0.3",
         "logging 10.10.0.4",
-        'interface ib 1/40 description "b-leaf40 IB1/40"',
+        'interface ib 1/40 description "b-leaf40 ib 1/40"',
     ):
         assert line in text.splitlines()

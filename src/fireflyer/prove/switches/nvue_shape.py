@@ -24,6 +24,7 @@ Keys: TypeAlias = tuple[str, ...]
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _RULES = tuple((tuple(path.split(".")), rule) for path, rule in TREE.items())
 _BGP = ("vrf", "default", "router", "bgp")
+_NEIGHBOUR = (*_BGP, "neighbor")
 _UNICAST = (*_BGP, "address-family", "ipv4-unicast")
 
 
@@ -64,8 +65,12 @@ def _leaves(value: Value, path: Keys) -> Iterator[tuple[Keys, str]]:
 
 
 def _shape(path: Keys) -> Keys:
-    """Return a path with its interface left out: a hundred ports share one rule."""
-    return ("interface", "*", *path[2:]) if path[0] == "interface" else path
+    """Return a path without its interface or neighbour: a hundred of them share one rule."""
+    if path[0] == "interface":
+        return ("interface", "*", *path[2:])
+    if path[:5] == _NEIGHBOUR:
+        return (*_NEIGHBOUR, "*", *path[6:])
+    return path
 
 
 def _rule(path: Keys) -> Rule | None:
@@ -120,7 +125,7 @@ def _dangling(root: Value) -> Iterator[str]:
         for kind, names in used.items():
             for missing in sorted(names - made[kind] - {""}):
                 yield f"interface {name}: {kind} {missing} is not there"
-    for name, neighbour in _at(root, *_BGP, "neighbor").items():
+    for name, neighbour in _at(root, *_NEIGHBOUR).items():
         group = _word(neighbour, "peer-group")
         if group not in made["peer group"]:
             yield f"neighbor {name}: peer group {group} is not there"
@@ -149,7 +154,7 @@ def _seen(root: Value, config: SwitchConfig) -> Seen:
             seen.lossless[name] = ",".join(_at(profiles, profile, "switch-priority"))
     seen.asn = _word(root, "router", "bgp", "autonomous-system")
     seen.networks = set(_at(root, *_UNICAST, "network"))
-    for name, neighbour in _at(root, *_BGP, "neighbor").items():
+    for name, neighbour in _at(root, *_NEIGHBOUR).items():
         seen.sessions[name] = _word(neighbour, "remote-as")
     for points, to in _at(root, "qos", "mapping", "default-global", "dscp").items():
         for point in points.split(","):

@@ -46,8 +46,8 @@ def _seen(tables: Config) -> Seen:
         seen.ports[name] = str(port.get("description", "")) if up else ""
     for name, end in tables.get("DEVICE_NEIGHBOR", {}).items():
         said = f"{end['name']} {end['port']}"
-        if seen.ports.get(name, said) != said:
-            seen.ports[name] += f", and {said} in DEVICE_NEIGHBOR"
+        if seen.ports.get(name) not in (said, ""):
+            seen.ports[name] = seen.ports.get(name, "nothing") + f", and {said} in DEVICE_NEIGHBOR"
     for bgp in tables.get("BGP_GLOBALS", {}).values():
         seen.asn = str(bgp["local_asn"])
     for key in tables.get("BGP_GLOBALS_AF_NETWORK", {}):

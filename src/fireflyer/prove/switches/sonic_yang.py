@@ -8,7 +8,8 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fireflyer.errors import OperatingError
@@ -25,7 +26,7 @@ REMEDY = "mend the file, or render the site again"
 _NAMESPACE = re.compile(r'\bnamespace\s+"([^"]+)"')
 _ERROR = re.compile(r"^libyang err : (.*)$", re.MULTILINE)
 _FAILED = re.compile(r'Failed to parse input data file "([^"]+)"')
-BATCH = 64
+BATCH = 16
 """Files one yanglint reads: it keeps every one in memory to its end."""
 
 
@@ -50,23 +51,29 @@ def check(fabric: Fabric, tree: Path, models: Path | None = None) -> SwitchCheck
     if shutil.which("yanglint") is None:
         reason = "yanglint is not there: apt-get install libyang2-tools"
         return SwitchCheck(checker="yanglint", files=0, skipped=reason)
-    found = _namespaces(models)
+    namespaces = _namespaces(models)
+    batches = [files[first : first + BATCH] for first in range(0, len(files), BATCH)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = pool.map(lambda batch: _check_batch(models, namespaces, batch), batches)
+        findings = [finding for part in found for finding in part]
+    return SwitchCheck(checker=_version(), files=len(files), findings=tuple(findings))
+
+
+def _check_batch(
+    models: Path, namespaces: Mapping[str, str], files: Sequence[Path]
+) -> list[Finding]:
     findings: list[Finding] = []
     with tempfile.TemporaryDirectory(prefix="fireflyer-yang-") as folder:
-        for first in range(0, len(files), BATCH):
-            written = []
-            for file in files[first : first + BATCH]:
-                target = Path(folder) / f"{file.stem}.xml"
-                try:
-                    target.write_text(xml(json.loads(file.read_bytes()), found))
-                except (UnknownRowError, ValueError, AttributeError) as error:
-                    findings.append(Finding(CHECK, f"sonic/{file.name}", str(error), REMEDY))
-                else:
-                    written.append(target)
-            findings += _validate(models, written)
-            for target in written:
-                target.unlink()
-    return SwitchCheck(checker=_version(), files=len(files), findings=tuple(findings))
+        written = []
+        for file in files:
+            target = Path(folder) / f"{file.stem}.xml"
+            try:
+                target.write_text(xml(json.loads(file.read_bytes()), namespaces))
+            except (UnknownRowError, ValueError, AttributeError) as error:
+                findings.append(Finding(CHECK, f"sonic/{file.name}", str(error), REMEDY))
+            else:
+                written.append(target)
+        return findings + _validate(models, written)
 
 
 def _namespaces(models: Path) -> Mapping[str, str]:

@@ -1,0 +1,188 @@
+"""Real software judges switch configurations, and finds what was broken in them."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.switches import MARKED, NUMBERED, WATCHED, lab_roce, rendered
+
+from fireflyer.design import design
+from fireflyer.design.switch_config import switch_configs
+from fireflyer.errors import OperatingError
+from fireflyer.load import load_site
+from fireflyer.prove.switches import sonic_yang
+from fireflyer.prove.switches.checks import switch_checks
+from fireflyer.prove.switches.eos_structured import structured
+from fireflyer.verify.finding import Finding
+
+SHAPES: list[dict[str, Any]] = [{}, NUMBERED, MARKED, WATCHED]
+MODELS = os.environ.get(sonic_yang.VARIABLE)
+yang = pytest.mark.skipif(
+    not MODELS or shutil.which("yanglint") is None,
+    reason=f"needs yanglint, and {sonic_yang.VARIABLE} to name SONiC's YANG models",
+)
+avd = pytest.mark.skipif(importlib.util.find_spec("pyavd") is None, reason="needs pyavd")
+
+
+def findings(fabric_folder: Path, system: str, changes: dict[str, Any]) -> list[Finding]:
+    fabric = lab_roce(fabric_folder, system, changes)
+    checks = switch_checks(fabric, rendered(fabric, fabric_folder))
+    assert any(check.files == len(fabric.switches) for check in checks if not check.skipped)
+    return [finding for check in checks for finding in check.findings]
+
+
+def broken(
+    folder: Path, system: str, name: str, edit: tuple[str, str], changes: dict[str, Any]
+) -> str:
+    """Return all that is said once one file was edited."""
+    fabric = lab_roce(folder, system, changes)
+    tree = rendered(fabric, folder)
+    file = tree / system / name
+    text = file.read_text()
+    assert edit[0] in text
+    file.write_text(text.replace(*edit, 1))
+    checks = switch_checks(fabric, tree)
+    found = [finding for check in checks for finding in check.findings]
+    assert {finding.subject for finding in found} == {f"{system}/{name}"}
+    return "\n".join(str(finding) for finding in found)
+
+
+@pytest.mark.parametrize("changes", SHAPES)
+@pytest.mark.parametrize("system", [pytest.param("sonic", marks=yang), "nvue"])
+def test_as_rendered(system: str, changes: dict[str, Any], tmp_path: Path) -> None:
+    assert not findings(tmp_path, system, changes)
+
+
+@avd
+@pytest.mark.parametrize("changes", SHAPES)
+def test_pyavd_prints_the_same(changes: dict[str, Any], tmp_path: Path) -> None:
+    assert not findings(tmp_path, "eos", changes)
+
+
+def test_mlnxos(tmp_path: Path) -> None:
+    fabric = design(load_site(Path("inventory/lab")))
+    tree = rendered(fabric, tmp_path)
+    (check,) = switch_checks(fabric, tree)
+    assert (check.files, check.findings) == (len(fabric.switches), ())
+    file = tree / "mlnxos" / "a-leaf01.cfg"
+    text = file.read_text()
+    for edit, said in (
+        (("no ib sm", "ib sm"), " is no command that is known here: ib sm"),
+        (("a-cn0001", "a-cn0003"), "planned a-cn0001 mlx5_0, the file has a-cn0003 mlx5_0"),
+        (("interface ib 1/1 desc", "interface ib 1/9 desc"), "port ib 1/1: planned a-cn0001"),
+        (("policy drop", "policy accept"), "its management port is open to every source"),
+    ):
+        assert edit[0] in text
+        file.write_text(text.replace(*edit, 1))
+        (check,) = switch_checks(fabric, tree)
+        assert said in "\n".join(str(finding) for finding in check.findings)
+    file.unlink()
+    (check,) = switch_checks(fabric, tree)
+    assert [finding.message for finding in check.findings] == ["is not there"]
+
+
+@yang
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (('{"gwaddr": "10.89.0.254"}', "{}"), "MGMT_INTERFACE"),
+        (('"profile": "lossless_200g_', '"profile": "lossless_9g_'), "lossless_9g_"),
+        (('"wred_profile": "FABRIC"', '"wred_profile": "OTHER"'), "OTHER"),
+        (('"Ethernet0|1-3"', '"Ethernet999|1-3"'), "Ethernet999"),
+        (('"34": "1"', '"64": "1"'), "Invalid DSCP"),
+        (('"detection_time": "200"', '"detection_time": "50"'), 'value "50" is out of'),
+        (('"fec": "rs"', '"colour": "rs"'), '"colour" not found'),
+        (('"speed": "200000"', '"speed": "200G"'), "200G"),
+        (('"SCHEDULER": {', '"SCHEDULES": {'), "table SCHEDULES is in no model"),
+        (('"Loopback0": {}', '"Loop|back|0": {}'), "has 3 keys"),
+    ],
+)
+def test_sonic_models_find(edit: tuple[str, str], said: str, tmp_path: Path) -> None:
+    assert said in broken(tmp_path, "sonic", "a-leaf01.json", edit, MARKED)
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (('"name": "a-spine01"', '"name": "a-spine02"'), "and a-spine02 Ethernet0 in DEVICE"),
+        (
+            ('"asn": "4200001025"', '"asn": "4200001026"'),
+            "neighbour Ethernet16: planned 4200001025",
+        ),
+        (('"admin_status": "up", "desc', '"admin_status": "down", "desc'), "the file has shut"),
+        (('"pfc_enable": "1,2,3"', '"pfc_enable": "1,2"'), "PFC of port Ethernet0: planned 1,2,3"),
+        (('"18": "3"', '"18": "0"'), "code point 18: planned 3, the file has 0"),
+        (('"weight": "40"', '"weight": "50"'), "queue 1: planned 40, the file has 50"),
+        (("{", "["), "cannot be read"),
+    ],
+)
+def test_reading_sonic_back_finds(
+    edit: tuple[str, str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(sonic_yang.VARIABLE, raising=False)
+    assert said in broken(tmp_path, "sonic", "a-leaf01.json", edit, {})
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (("profile: lossless_200g_", "profile: lossless_9g_"), "PFC profile lossless_9g_"),
+        (("description: a-cn0001", "description: a-cn0002"), "planned a-cn0001 roce0"),
+        (("'34': {switch", "'64': {switch"), "dscp 64: a code point is 0 to 63"),
+        (("robustness: 2", "robustness: 0"), "0 is not 1 to 1000"),
+        (("fec: rs", "colour: rs"), "link colour: is not in the object tree"),
+        (("speed: 200G", "speed: 210G"), "210G does not match"),
+        (("remote-as: 4200001025", "remote-as: 4200001026"), "neighbour swp5: planned 4200001025"),
+        (("inbound: {control", "outbound: {control"), "outbound control-plane: is not in"),
+        (("- set:", "- unset:"), "cannot be read as a list with one `set`"),
+    ],
+)
+def test_nvue_tree_finds(edit: tuple[str, str], said: str, tmp_path: Path) -> None:
+    assert said in broken(tmp_path, "nvue", "a-leaf01.yaml", edit, {})
+
+
+@avd
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (("service-profile FABRIC", "service-profile OTHER"), "> service-profile OTHER"),
+        (("interface Ethernet1/1", "interface Ethernet9/1"), "interface Ethernet9/1"),
+        (("dscp 34 to", "dscp 64 to"), "qos map dscp 64 to traffic-class 1"),
+        (("timeout 0.20", "timeout 99.00"), "watchdog default timeout 99.00"),
+        (("   mtu 9216", "   colour 9216"), "colour 9216"),
+        (("remote-as 4200001025", "remote-as 1"), "remote-as 1"),
+    ],
+)
+def test_pyavd_finds(edit: tuple[str, str], said: str, tmp_path: Path) -> None:
+    assert said in broken(tmp_path, "eos", "a-leaf01.cfg", edit, {})
+
+
+@avd
+def test_avd_judges_the_description_too(tmp_path: Path) -> None:
+    ethernet = {"cluster.fabric.ethernet": {"dcqcn": True}}
+    fabric = lab_roce(tmp_path, "eos", ethernet)
+    config = next(iter(switch_configs(fabric)))
+    assert config.bgp is not None
+    wide = replace(config, bgp=replace(config.bgp, maximum_paths=9999))
+    pyavd = importlib.import_module("pyavd")
+    violations = pyavd.validate_structured_config(structured(wide)).validation_result.violations
+    assert any("9999" in fault.message for fault in violations)
+
+
+def test_models_not_named_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(sonic_yang.VARIABLE, raising=False)
+    fabric = lab_roce(tmp_path, "sonic")
+    check = sonic_yang.check(fabric, rendered(fabric, tmp_path))
+    assert check.skipped == "FIREFLYER_SONIC_YANG names no folder of SONiC's YANG models"
+
+
+def test_a_folder_without_models_is_refused(tmp_path: Path) -> None:
+    fabric = lab_roce(tmp_path, "sonic")
+    with pytest.raises(OperatingError, match=r"lacks sonic-acl, sonic-bgp-global, .*\.yang"):
+        sonic_yang.check(fabric, rendered(fabric, tmp_path), tmp_path)
