@@ -134,7 +134,7 @@ def _environment(package: str) -> str:
     if not (folder / "ready").exists():
         print(f"installing {package} into {folder.relative_to(REPO)}", file=sys.stderr)
         venv.create(folder, with_pip=True, clear=True)
-        command = [python, "-m", "pip", "install", "-qq", package]
+        command = [str(python), "-m", "pip", "install", "-qq", package]
         if subprocess.run(command, check=False).returncode:
             raise SystemExit(f"{package} was not installed, so nothing is compared")
         (folder / "ready").touch()
