@@ -206,6 +206,26 @@ def test_arrow_keys_walk_up_and_down_the_fabric(page: Page, fabric: Fabric) -> N
     assert page.run("location.hash") == "#fabric"
 
 
+@pytest.mark.usefixtures("opened")
+def test_arrow_keys_walk_the_racks(page: Page, fabric: Fabric) -> None:
+    page.run("document.getElementById('tab-racks').click()")
+    page.run("document.getElementById('rack-rows').focus()")
+    find(page, fabric.switches[0].name)
+    page.run("document.getElementById('rack-rows').focus()")
+    start = fabric.switches[0].place
+    places = {switch.name: switch.place for switch in fabric.switches}
+    places |= {node.name: node.place for node in fabric.nodes}
+    above = [n for n, p in places.items() if p.rack == start.rack and p.unit > start.unit]
+    page.press("ArrowUp")
+    nearest = min(above, key=lambda name: places[name].unit)
+    assert page.run("location.hash") == f"#racks/{nearest}"
+    page.press("ArrowLeft")
+    moved = places[str(page.run("location.hash")).partition("/")[2]]
+    columns = {place.column for place in places.values() if place.row == start.row}
+    left = max((column for column in columns if column < start.column), default=start.column)
+    assert (moved.row, moved.column) == (start.row, left)
+
+
 def test_pointing_at_a_switch_shows_its_links(
     page: Page, written: WritePage, fire_flyer_2: Fabric
 ) -> None:

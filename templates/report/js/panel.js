@@ -102,11 +102,21 @@ function aboutCable(cable) {
   ];
 }
 
+// What a reader of the screen hears of a selection.
+function saying() {
+  if (state.cable >= 0) return `cable ${cableId(state.cable)}, ${kindOfCable(state.cable)}`;
+  if (state.device < 0) return "nothing selected";
+  const wires = wiresOf(state.device).length;
+  return `${devices.name[state.device]}, ${kindName(state.device)}, ${count(wires)} cables, `
+    + placeText(state.device);
+}
+
 whenSelected(() => {
   const nothing = state.device < 0 && state.cable < 0;
   byId("about").hidden = !nothing;
   byId("selected").hidden = nothing;
   if (state.device >= 0) byId("selected").replaceChildren(...aboutDevice(state.device));
   if (state.cable >= 0) byId("selected").replaceChildren(...aboutCable(state.cable));
+  byId("said").textContent = saying();
   byId("panel").scrollTop = 0;
 });

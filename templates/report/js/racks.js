@@ -23,6 +23,7 @@ function openRacks() {
     room.rows = rackRows();
     scroller.append(make("div", { className: "height" }), room.canvas);
     scroller.addEventListener("scroll", () => requestAnimationFrame(drawRacks));
+    scroller.addEventListener("keydown", walkRacks);
     room.canvas.addEventListener("pointermove", pointAtRack);
     room.canvas.addEventListener("pointerleave", () => { room.hover = -1; hideTip(); drawRacks(); });
     room.canvas.addEventListener("click", (event) => {
@@ -119,7 +120,7 @@ function pointAtRack(event) {
   }
   if (rack < 0) return hideTip();
   const content = make("table");
-  const shown = device >= 0 ? [device] : devicesIn(rack).toSorted((a, b) => devices.unit[b] - devices.unit[a]);
+  const shown = device >= 0 ? [device] : fromBelow(rack).reverse();
   for (const one of shown.slice(0, 16)) {
     content.append(make("tr", {}, make("th", {}, `U${devices.unit[one]}`),
       make("td", {}, devices.name[one]), make("td", {}, modelOf(one).name)));
@@ -128,6 +129,25 @@ function pointAtRack(event) {
   showTip(event, make("b", {}, racks.name[rack]),
     ` ${racks.kw[rack].toFixed(1)} of ${racks.limit_kw} kW, ${devicesIn(rack).length} devices`, content);
 }
+
+// Up and down: the next device of the rack. Left and right: the next rack of the row.
+function walkRacks(event) {
+  const step = { ArrowUp: 1, ArrowDown: -1, ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!step) return;
+  event.preventDefault();
+  const from = state.device >= 0 ? state.device : devicesIn(room.rows[0][0])[0];
+  const inRack = fromBelow(rackOf(from));
+  if (event.key === "ArrowUp" || event.key === "ArrowDown") {
+    selectDevice(inRack[inRack.indexOf(from) + step] ?? from);
+    return;
+  }
+  const row = room.rows.find((list) => list.includes(rackOf(from)));
+  const ordered = row.toSorted((a, b) => racks.column[a] - racks.column[b]);
+  const next = ordered[ordered.indexOf(rackOf(from)) + step];
+  if (next !== undefined) selectDevice(fromBelow(next)[0]);
+}
+
+const fromBelow = (rack) => devicesIn(rack).toSorted((a, b) => devices.unit[a] - devices.unit[b]);
 
 // Scrolls to the rack of what is selected.
 function showRack() {
