@@ -214,18 +214,21 @@ def expected(contents: Contents) -> Links:
 
 
 def simgrid(contents: Contents) -> Links:
-    root = ET.fromstring(text(contents, "simgrid/platform.xml"))
-    known = {item.get("id") for item in root[0] if item.tag in ("host", "router")}
-    speeds = {item.get("id"): item.get("bandwidth") for item in root[0] if item.tag == "link"}
-    found = []
-    for route in root[0].iter("route"):
-        ends = (route.attrib["src"], route.attrib["dst"])
-        assert set(ends) <= known
-        (link,) = (item.attrib["id"] for item in route)
-        legs = link.count("+") + 1
-        assert speeds.pop(link) == f"{200 * legs}Gbps"
-        found += [frozenset((end, "") for end in ends)] * legs
-    assert not speeds
+    found: Links = []
+    for path in contents:
+        if not path.startswith("simgrid/"):
+            continue
+        (zone,) = ET.fromstring(text(contents, path))
+        known = {item.get("id") for item in zone if item.tag in ("host", "router")}
+        speeds = {item.get("id"): item.get("bandwidth") for item in zone if item.tag == "link"}
+        for route in zone.iter("route"):
+            ends = (route.attrib["src"], route.attrib["dst"])
+            assert set(ends) <= known
+            (link,) = (item.attrib["id"] for item in route)
+            legs = link.count("+") + 1
+            assert speeds.pop(link) == f"{200 * legs}Gbps"
+            found += [frozenset((end, "") for end in ends)] * legs
+        assert not speeds
     return found
 
 

@@ -15,7 +15,7 @@ from fireflyer.render.exports.wiring import Files, Link, Wiring
 _HEAD = """<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1">
-  <zone id="{site}" routing="Dijkstra">
+  <zone id="{zone}" routing="Dijkstra">
 """
 _TAIL = "  </zone>\n</platform>\n"
 JOIN = "+"
@@ -23,34 +23,51 @@ JOIN = "+"
 
 
 def files(wiring: Wiring) -> Files:
-    """Yield `platform.xml`."""
+    """Yield `platform.xml`, or `<tree>.xml` for trees that no cable joins."""
     fabric = wiring.fabric
+    if fabric.intent.fabric.interzone is not None or len(fabric.trees) == 1:
+        switches = [switch.name for switch in fabric.switches]
+        yield (
+            "platform.xml",
+            _platform(fabric.intent.name, adapters(wiring), switches, wiring.links),
+        )
+        return
+    for tree in fabric.trees:
+        switches = [switch.name for switch in fabric.switches if switch.tree == tree]
+        below = frozenset(switches)
+        links = [link for link in wiring.links if link.z in below]
+        hosts = [link.id for link in links if link.host]
+        yield f"{tree}.xml", _platform(f"{fabric.intent.name}-{tree}", hosts, switches, links)
+
+
+def _platform(
+    name: str, hosts: Iterable[str], switches: Iterable[str], links: Iterable[Link]
+) -> str:
+    edges: list[tuple[str, str, str, int, float]] = []
     trunks: dict[tuple[str, str], list[Link]] = {}
-    for link in wiring.links:
-        if not link.host:
+    for link in links:
+        if link.host:
+            edges.append((link.id, link.z, link.id, link.gbps, link.length_m))
+        else:
             trunks.setdefault((link.a, link.z), []).append(link)
-    parts = [_HEAD.format(site=fabric.intent.name)]
-    # SimGrid asks every host for a speed; nothing is computed on an adapter.
-    parts += [f'    <host id="{name}" speed="1Gf"/>\n' for name in adapters(wiring)]
-    parts += [f'    <router id="{switch.name}"/>\n' for switch in fabric.switches]
-    edges = [
-        (link.id, link.z, link.id, link.gbps, link.length_m) for link in wiring.links if link.host
-    ]
     edges += [
-        (a, z, JOIN.join(link.id for link in links), *_sum(links))
-        for (a, z), links in trunks.items()
+        (a, z, JOIN.join([link.id for link in trunk]), *_sum(trunk))
+        for (a, z), trunk in trunks.items()
     ]
+    delays = {length_m: delay_ns(length_m) for _, _, _, _, length_m in edges}
+    # SimGrid asks every host for a speed; nothing is computed on an adapter.
+    parts = [f'    <host id="{host}" speed="1Gf"/>\n' for host in hosts]
+    parts += [f'    <router id="{switch}"/>\n' for switch in switches]
     parts += [
-        f'    <link id="{name}" bandwidth="{gbps}Gbps" latency="{delay_ns(length_m)}ns"'
+        f'    <link id="{link}" bandwidth="{gbps}Gbps" latency="{delays[length_m]}ns"'
         ' sharing_policy="SPLITDUPLEX"/>\n'
-        for _, _, name, gbps, length_m in edges
+        for _, _, link, gbps, length_m in edges
     ]
     parts += [
-        f'    <route src="{a}" dst="{z}"><link_ctn id="{name}" direction="UP"/></route>\n'
-        for a, z, name, _, _ in edges
+        f'    <route src="{a}" dst="{z}"><link_ctn id="{link}" direction="UP"/></route>\n'
+        for a, z, link, _, _ in edges
     ]
-    parts.append(_TAIL)
-    yield "platform.xml", "".join(parts)
+    return _HEAD.format(zone=name) + "".join(parts) + _TAIL
 
 
 def _sum(links: Iterable[Link]) -> tuple[int, float]:
