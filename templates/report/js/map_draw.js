@@ -46,14 +46,14 @@ function line(context, layout, cable) {
 // The cables between switches, one of each trunk: within trees, and between them.
 function trunks() {
   const found = { tree: [], interzone: [], all: 0 };
-  let last = "";
+  const seen = new Set();
   for (let c = 0; c < cableCount; c++) {
     const list = found[cables.roles[cables.role[c]]];
     if (!list) continue;
     found.all += 1;
-    const ends = `${cables.a[c]}>${cables.z[c]}`;
-    if (ends !== last && found.all <= MESH_LIMIT) list.push(c);
-    last = ends;
+    const ends = cables.a[c] * deviceCount + cables.z[c];
+    if (found.all <= MESH_LIMIT && !seen.has(ends)) list.push(c);
+    if (found.all <= MESH_LIMIT) seen.add(ends);
   }
   return found;
 }
