@@ -17,7 +17,7 @@ from fireflyer.design.switch_config import switch_configs
 from fireflyer.errors import OperatingError
 from fireflyer.load import load_site
 from fireflyer.prove.switches import sonic_yang
-from fireflyer.prove.switches.checks import switch_checks
+from fireflyer.prove.switches.checks import switch_checks, switch_provers
 from fireflyer.prove.switches.eos_structured import structured
 from fireflyer.verify.finding import Finding
 
@@ -186,3 +186,18 @@ def test_a_folder_without_models_is_refused(tmp_path: Path) -> None:
     fabric = lab_roce(tmp_path, "sonic")
     with pytest.raises(OperatingError, match=r"lacks sonic-acl, sonic-bgp-global, .*\.yang"):
         sonic_yang.check(fabric, rendered(fabric, tmp_path), tmp_path)
+
+
+def test_a_part_of_a_proof_says_what_was_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(sonic_yang.VARIABLE, raising=False)
+    fabric = lab_roce(tmp_path, "sonic", MARKED)
+    tree = rendered(fabric, tmp_path)
+    told: list[str] = []
+    models, read_back = (p(fabric, tree, told.append) for p in switch_provers(fabric).values())
+    assert (models.name, models.lines) == ("sonic-models", ())
+    assert models.skipped.startswith("FIREFLYER_SONIC_YANG names no folder")
+    assert read_back.data["files"] == len(fabric.switches)
+    assert read_back.lines[1].startswith("note: adaptive routing: SONiC")
+    assert told == ["sonic-models: 11 switch configurations", "sonic: 11 switch configurations"]

@@ -2,32 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 from fireflyer.model.fabric import Fabric
+from fireflyer.model.hardware import System
+from fireflyer.prove.part import Part, Progress
 from fireflyer.prove.switches import eos_avd, mlnxos_shape, nvue_shape, sonic_shape, sonic_yang
 from fireflyer.prove.switches.result import SwitchCheck
 
+Check: TypeAlias = Callable[[Fabric, Path], SwitchCheck]
 
-def switch_checks(
-    fabric: Fabric, tree: Path, sonic_models: Path | None = None
-) -> tuple[SwitchCheck, ...]:
-    """Check the switch configurations of a rendered tree.
+CHECKS: Mapping[System, Mapping[str, Check]] = {
+    "sonic": {"sonic-models": sonic_yang.check, "sonic": sonic_shape.check},
+    "nvue": {"nvue": nvue_shape.check},
+    "eos": {"eos": eos_avd.check},
+    "mlnxos": {"mlnxos": mlnxos_shape.check},
+}
+"""By system, and by the name of the part of a proof."""
 
-    Args:
-        fabric: The fabric the tree was rendered from.
-        tree: A rendered tree with the group of the fabric's system.
-        sonic_models: Folder of SONiC's YANG models; see `sonic_yang.check`.
 
-    Raises:
-        OperatingError: a checker is there and cannot do its work.
-    """
-    if fabric.system == "sonic":
-        return sonic_yang.check(fabric, tree, sonic_models), sonic_shape.check(fabric, tree)
-    if fabric.system == "nvue":
-        return (nvue_shape.check(fabric, tree),)
-    if fabric.system == "eos":
-        return (eos_avd.check(fabric, tree),)
-    if fabric.system == "mlnxos":
-        return (mlnxos_shape.check(fabric, tree),)
-    return ()
+def switch_checks(fabric: Fabric, tree: Path) -> tuple[SwitchCheck, ...]:
+    """Check the switch configurations of a rendered tree, which has the system's group."""
+    return tuple(check(fabric, tree) for check in _checks(fabric).values())
+
+
+def switch_provers(fabric: Fabric) -> Mapping[str, Callable[[Fabric, Path, Progress], Part]]:
+    """Return the parts of a proof that check switch configurations."""
+    return {name: _prover(name, check) for name, check in _checks(fabric).items()}
+
+
+def _checks(fabric: Fabric) -> Mapping[str, Check]:
+    return CHECKS.get(fabric.system, {}) if fabric.system is not None else {}
+
+
+def _prover(name: str, check: Check) -> Callable[[Fabric, Path, Progress], Part]:
+    def prove(fabric: Fabric, tree: Path, progress: Progress) -> Part:
+        progress(f"{name}: {len(fabric.switches)} switch configurations")
+        return _part(name, check(fabric, tree))
+
+    return prove
+
+
+def _part(name: str, done: SwitchCheck) -> Part:
+    counted = () if done.skipped else (f"configurations read   {done.files:>12,}",)
+    return Part(
+        name=name,
+        used=done.checker,
+        lines=(*counted, *(f"note: {note}" for note in done.notes)),
+        data={"files": done.files, "notes": list(done.notes)},
+        findings=done.findings,
+        skipped=done.skipped,
+    )

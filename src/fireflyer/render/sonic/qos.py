@@ -27,7 +27,7 @@ def tables(config: SwitchConfig, used: tuple[PortConfig, ...]) -> Iterator[Table
     if not config.queues:
         return
     yield from _maps(config.queues)
-    yield from _schedulers(config.queues)
+    yield _schedulers(config.queues)
     lossless = config.lossless
     names = tuple(port.name for port in used)
     ecn = lossless is not None and lossless.ecn is not None
@@ -41,7 +41,8 @@ def tables(config: SwitchConfig, used: tuple[PortConfig, ...]) -> Iterator[Table
     yield "PFC_WD", _watchdog(names, lossless.watchdog_detect_ms, lossless.watchdog_restore_ms)
 
 
-def _maps(queues: tuple[Queue, ...]) -> Iterator[Table]:
+@lru_cache(maxsize=8)
+def _maps(queues: tuple[Queue, ...]) -> tuple[Table, ...]:
     default = next(queue.number for queue in queues if queue.default)
     lossy = lossy_group(queues)
     points = {str(point): str(default) for point in range(CODE_POINTS)}
@@ -50,10 +51,12 @@ def _maps(queues: tuple[Queue, ...]) -> Iterator[Table]:
     groups = dict.fromkeys(same, str(lossy)) | {
         str(queue.number): str(queue.number) for queue in queues if queue.lossless
     }
-    yield table("DSCP_TO_TC_MAP", {MAP: points})
-    yield table("TC_TO_QUEUE_MAP", {MAP: same})
-    yield table("TC_TO_PRIORITY_GROUP_MAP", {MAP: groups})
-    yield table("MAP_PFC_PRIORITY_TO_QUEUE", {MAP: same})
+    return (
+        table("DSCP_TO_TC_MAP", {MAP: points}),
+        table("TC_TO_QUEUE_MAP", {MAP: same}),
+        table("TC_TO_PRIORITY_GROUP_MAP", {MAP: groups}),
+        table("MAP_PFC_PRIORITY_TO_QUEUE", {MAP: same}),
+    )
 
 
 def lossy_group(queues: tuple[Queue, ...]) -> int:
@@ -62,14 +65,15 @@ def lossy_group(queues: tuple[Queue, ...]) -> int:
     return next(number for number in range(CLASSES) if number not in taken)
 
 
-def _schedulers(queues: tuple[Queue, ...]) -> Iterator[Table]:
+@lru_cache(maxsize=8)
+def _schedulers(queues: tuple[Queue, ...]) -> Table:
     found: dict[str, Fields] = {
         queue.name: {"type": "STRICT"}
         if queue.strict
         else {"type": "DWRR", "weight": str(queue.weight_percent)}
         for queue in queues
     }
-    yield table("SCHEDULER", found)
+    return table("SCHEDULER", found)
 
 
 @lru_cache(maxsize=64)
@@ -114,7 +118,8 @@ def _buffers(
     """
     queues = config.queues
     count = sum(queue.lossless for queue in queues)
-    kept = sum(count * lossless.profile(port).xon_bytes for port in used)
+    xon = {(p.gbps, p.cable_m): p.xon_bytes for p in lossless.profiles}
+    kept = count * sum(xon[port.gbps, port.cable_m] for port in used)
     shared = str(lossless.pool_bytes - kept)
     assert config.model.buffer is not None
     total = str(config.model.buffer.total_bytes)

@@ -14,7 +14,8 @@ TYPES = {
     Layer.CORE: "SpineRouter",
     Layer.INTERZONE: "SpineRouter",
 }
-"""What SONiC calls a switch of each layer."""
+"""What SONiC calls a switch of each layer. It seeds its hash by this word, so that two layers
+do not choose alike."""
 HASHED = ["SRC_IP", "DST_IP", "IP_PROTOCOL", "L4_SRC_PORT", "L4_DST_PORT"]
 """RoCEv2 varies the UDP source port from queue pair to queue pair (IBTA annex A17)."""
 GNMI_PORT = 8080
