@@ -40,7 +40,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
 
         def timed(verb: str, site: Path, runs: int, *, memory: bool) -> Run:
-            out = str(Path(folder) / site.name)
+            out = str(Path(folder) / "out" / site.name)
             options = {"render": ["--out", out], "prove": ["--artefacts", out]}.get(verb, [])
             command = [program, verb, str(site), *options]
             return median([run(command, memory=memory) for _ in range(runs)])

@@ -158,3 +158,34 @@ def test_the_way_from_zone_to_zone(lab: Fabric, fire_flyer_2: Fabric) -> None:
         first = next(fabric.switches_of(Layer.LEAF, "a")).name
         last = next(fabric.switches_of(Layer.LEAF, "b")).name
         assert walk(switches, first)[last][0] == 7
+
+
+def test_what_one_failure_costs_fire_flyer_2(fire_flyer_2: Fabric) -> None:
+    """20 ports a leaf, 20 spines and 40 leaves a zone, 16 links between zones."""
+    found = {loss.kind: loss for loss in losses(fire_flyer_2)}
+    assert list(found) == [
+        "leaf",
+        "gateway leaf",
+        "spine",
+        "interzone switch",
+        "host cable",
+        "leaf-spine cable",
+        "interzone cable",
+    ]
+    shares = {kind: loss.bisection_share for kind, loss in found.items()}
+    assert shares["leaf"] == shares["gateway leaf"] == pytest.approx(1 / 40)
+    assert shares["spine"] == pytest.approx(1 / 20)
+    assert shares["leaf-spine cable"] == pytest.approx(1 / (20 * 20))
+    assert hosts_of(found["leaf"]) == (16, 4, 4)
+    assert hosts_of(found["gateway leaf"]) == (4, 0, 0)
+    assert hosts_of(found["host cable"]) == (1, 0, 0)
+    assert found["spine"].oversubscription == pytest.approx(20 / 19)
+    across = {kind: loss.interzone_share for kind, loss in found.items() if loss.interzone_share}
+    assert across == {"gateway leaf": 1.0, "interzone switch": 1 / 2, "interzone cable": 1 / 16}
+
+
+def test_a_leaf_of_a_plane_cuts_no_node_off() -> None:
+    fabric, _ = planned(PLANES)
+    leaf = losses(fabric)[0]
+    assert (leaf.kind, leaf.nodes_cut_off) == ("leaf", 0)
+    assert leaf.nodes_narrowed > 0
