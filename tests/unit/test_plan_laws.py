@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,7 @@ from fireflyer.design.plan import Plan, plan
 from fireflyer.design.resilience import Loss, losses
 from fireflyer.design.shape import shape_of
 from fireflyer.load import load_site
-from fireflyer.model.fabric import Cable, CableRole, Fabric, Layer, Role
+from fireflyer.model.fabric import Cable, CableRole, Fabric, Layer, Role, Switch
 
 WIDE = {"cluster.racks.network.per_row": 3}
 SHAPES: dict[str, dict[str, Any]] = {
@@ -72,46 +75,87 @@ def check_paths(fabric: Fabric, found: Plan) -> None:
         assert figures.paths.disjoint == disjoint(cables, leaves)
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A device or cable that is taken out."""
+
+    kind: str
+    name: str
+    device: str
+    """Empty for a cable."""
+    tree: str | None
+    """None where no tree loses a switch or a cable between two."""
+    cables: list[Cable]
+    """What is left."""
+
+
 def check_losses(fabric: Fabric) -> None:
-    """Take each device and cable out; the worst of each kind is what was said."""
+    """Take each device and cable out: the one named is as bad as was said, and none is worse."""
     found = {loss.kind: loss for loss in losses(fabric)}
-    kinds: dict[str, list[tuple[int, int, int]]] = {}
-    shares: dict[str, set[float]] = {}
-    for kind, gone, cables, share in failures(fabric):
-        kinds.setdefault(kind, []).append(hosts_lost(fabric, gone, cables))
-        shares.setdefault(kind, set()).add(round(share, 9))
-    assert set(found) == set(kinds)
-    for kind, loss in found.items():
-        assert hosts_of(loss) == max(kinds[kind]), kind
-        assert round(loss.bisection_share, 9) in shares[kind], kind
-
-
-def failures(fabric: Fabric) -> Iterator[tuple[str, str, list[Cable], float]]:
-    """Yield kind, device that is gone, cables that are left, share of bisection lost."""
     whole = {tree: halves_flow(fabric, tree, tree_cables(fabric, tree)) for tree in fabric.trees}
+    worst: dict[str, tuple[int, int, int]] = {}
+    for failure in failures(fabric):
+        hosts = hosts_lost(fabric, failure.cables)
+        worst[failure.kind] = max(hosts, worst.get(failure.kind, hosts))
+        loss = found[failure.kind]
+        if failure.name != loss.name:
+            continue
+        assert hosts_of(loss) == hosts, failure.name
+        rest = whole_links = 1.0
+        if failure.tree is not None:
+            left = [c for c in tree_cables(fabric, failure.tree) if c in failure.cables]
+            rest = halves_flow(fabric, failure.tree, left, failure.device)
+            whole_links = whole[failure.tree]
+            ratio = narrowest(fabric, failure.tree, left, failure.device)
+            assert loss.oversubscription == pytest.approx(ratio), failure.name
+        assert loss.bisection_share == pytest.approx(1 - rest / whole_links), failure.name
+        assert loss.interzone_share == pytest.approx(interzone_lost(fabric, failure.cables))
+    assert {kind: hosts_of(loss) for kind, loss in found.items()} == worst
+
+
+def failures(fabric: Fabric) -> Iterator[Failure]:
+    """Yield every device and cable."""
     gateways = {c.a.device for c in fabric.cables if c.role is CableRole.INTERZONE}
     for switch in fabric.switches:
         left = [c for c in fabric.cables if switch.name not in (c.a.device, c.z.device)]
-        kind = f"{switch.layer}"
-        kind = "gateway leaf" if switch.name in gateways else kind
-        if switch.tree is None:
-            yield "interzone switch", switch.name, left, 0.0
-            continue
-        rest = halves_flow(fabric, switch.tree, tree_cables(fabric, switch.tree), switch.name)
-        yield kind, switch.name, left, 1 - rest / whole[switch.tree]
+        kind = "gateway leaf" if switch.name in gateways else str(switch.layer)
+        kind = "interzone switch" if switch.tree is None else kind
+        yield Failure(kind, switch.name, switch.name, switch.tree, left)
     for index, cable in enumerate(fabric.cables):
         left = [*fabric.cables[:index], *fabric.cables[index + 1 :]]
-        if cable.role is not CableRole.TREE:
-            yield f"{cable.role} cable", "", left, 0.0
-            continue
-        a, z = fabric.switch[cable.a.device], fabric.switch[cable.z.device]
-        assert a.tree is not None
-        cables = [c for c in tree_cables(fabric, a.tree) if c is not cable]
-        share = 1 - halves_flow(fabric, a.tree, cables) / whole[a.tree]
-        yield f"{a.layer}-{z.layer} cable", "", left, share
+        kind, name, tree = f"{cable.role} cable", f"{cable.a.device} to {cable.z.device}", None
+        if cable.role is CableRole.HOST:
+            name = cable.id
+        elif cable.role is CableRole.TREE:
+            a, z = fabric.switch[cable.a.device], fabric.switch[cable.z.device]
+            kind, tree = f"{a.layer}-{z.layer} cable", a.tree
+        yield Failure(kind, name, "", tree, left)
 
 
-def hosts_lost(fabric: Fabric, gone: str, cables: list[Cable]) -> tuple[int, int, int]:
+def narrowest(fabric: Fabric, tree: str, cables: list[Cable], gone: str) -> float:
+    """Return the worst ratio of a leaf, times the worst of a spine where there are cores."""
+    up = Counter(cable.a.device for cable in cables)
+    down = Counter(cable.z.device for cable in cables)
+    whole = Counter(cable.a.device for cable in tree_cables(fabric, tree))
+
+    def worst(layer: Layer, below: Callable[[Switch], int]) -> float:
+        switches = [s for s in fabric.switches_of(layer, tree) if s.name != gone and below(s)]
+        return max(below(s) / up[s.name] if up[s.name] else math.inf for s in switches)
+
+    leaf = worst(Layer.LEAF, lambda s: s.model.ports - whole[s.name])
+    if not any(fabric.switches_of(Layer.CORE, tree)):
+        return leaf
+    return max(leaf, leaf * worst(Layer.SPINE, lambda s: down[s.name]))
+
+
+def interzone_lost(fabric: Fabric, cables: list[Cable]) -> float:
+    """Return the share of the links between zones that is gone, at the zone that loses most."""
+    before = Counter(c.a.device for c in fabric.cables if c.role is CableRole.INTERZONE)
+    after = Counter(c.a.device for c in cables if c.role is CableRole.INTERZONE)
+    return max((1 - after[gateway] / links for gateway, links in before.items()), default=0.0)
+
+
+def hosts_lost(fabric: Fabric, cables: list[Cable]) -> tuple[int, int, int]:
     """Return the nodes cut off, those that lose a port, and the storage nodes among these."""
     up = {cable.a.device for cable in cables if cable.role is CableRole.TREE}
     alive = {c.a for c in cables if c.role is CableRole.HOST and c.z.device in up}
