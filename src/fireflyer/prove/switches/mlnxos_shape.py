@@ -27,7 +27,6 @@ COMMANDS = tuple(
         rf"ip default-gateway {_IP}",
         rf"ntp server {_HOST}",
         rf"logging {_HOST}",
-        r"ip filter chain input clear",
         rf"{_RULE} source-addr {_IP} /\d{{1,2}}",
         rf"{_RULE} protocol udp source-port \d+",
         r"ip filter chain input policy drop",
