@@ -7,11 +7,11 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ET
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
+import openpyxl
 import pytest
 import yaml
 from tests.conftest import REPO, make_site_in
@@ -119,11 +119,14 @@ def cvt(contents: Contents) -> Links:
 def workbook(contents: Contents) -> Links:
     data = contents["cvt/p2p.xlsx"]
     assert isinstance(data, bytes)
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        sheet = ET.fromstring(archive.read("xl/worksheets/sheet1.xml"))
-    cells = [["".join(cell.itertext()) for cell in row] for row in sheet[0]]
-    a, _, a_port, z, _, z_port = range(6)
-    return [frozenset(((row[a], row[a_port]), (row[z], row[z_port]))) for row in cells[1:]]
+    book = openpyxl.load_workbook(io.BytesIO(data), read_only=True)
+    head, *body = ([str(cell) for cell in row] for row in book["P2P"].iter_rows(values_only=True))
+    ends = [head.index(f"{side}-{column}") for side in "AZ" for column in ("Node Name", "Port")]
+    return [
+        frozenset(((row[a], row[a_port]), (row[z], row[z_port])))
+        for row in body
+        for a, a_port, z, z_port in [ends]
+    ]
 
 
 def ufm(contents: Contents) -> Links:

@@ -1,0 +1,176 @@
+"""A NetBox that knows the fields it requires, its references, and that a port takes one cable."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+TOKEN = "0123456789abcdef"
+PAGE = 50
+REQUIRED: dict[str, set[str]] = {
+    "dcim/manufacturers": {"name", "slug"},
+    "dcim/device-types": {"manufacturer", "model", "slug"},
+    "dcim/device-roles": {"name", "slug"},
+    "dcim/sites": {"name", "slug"},
+    "dcim/locations": {"site", "name", "slug"},
+    "dcim/racks": {"site", "name"},
+    "dcim/devices": {"role", "device_type", "site"},
+    "dcim/interfaces": {"device", "name", "type"},
+    "ipam/prefixes": {"prefix"},
+    "ipam/ip-addresses": {"address"},
+    "dcim/cables": set(),
+}
+"""Fields that the API's schema marks as required for writing."""
+REFERENCES = {
+    "manufacturer": "dcim/manufacturers",
+    "role": "dcim/device-roles",
+    "device_type": "dcim/device-types",
+    "site": "dcim/sites",
+    "location": "dcim/locations",
+    "rack": "dcim/racks",
+    "device": "dcim/devices",
+    "primary_ip4": "ipam/ip-addresses",
+}
+CHOICES = {
+    ("dcim/cables", "type"): {"dac-passive", "aoc", "smf-os2", "mmf-om4"},
+    ("dcim/cables", "status"): {"planned", "connected", "decommissioning"},
+    ("dcim/interfaces", "type"): {
+        "1000base-t",
+        "virtual",
+        "infiniband-hdr-4x",
+        "200gbase-x-qsfp56",
+        "400gbase-x-osfp",
+    },
+}
+
+
+class FakeNetbox:
+    """Objects by endpoint and id, and how many writes there were."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.objects: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in REQUIRED}
+        self.writes = 0
+
+    def wrong(self, name: str, body: dict[str, Any]) -> str:
+        """Return what NetBox would not take of a new object."""
+        if missing := sorted(REQUIRED[name] - body.keys()):
+            return f"{missing[0]}: This field is required."
+        for field, value in body.items():
+            target = REFERENCES.get(field)
+            if target and value not in self.objects[target]:
+                return f"{field}: no object {value} in {target}"
+            choices = CHOICES.get((name, field))
+            if choices is not None and value not in choices:
+                return f"{field}: {value} is not a valid choice."
+        for end in [*body.get("a_terminations", []), *body.get("b_terminations", [])]:
+            interface = self.objects["dcim/interfaces"].get(end["object_id"])
+            if end["object_type"] != "dcim.interface" or interface is None:
+                return f"no interface {end['object_id']}"
+            if interface.get("cable"):
+                return f"{interface['name']} is already cabled"
+        return ""
+
+    def add(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Store an object."""
+        found = body | {"id": len(self.objects[name]) + 1}
+        self.objects[name][found["id"]] = found
+        for end in [*body.get("a_terminations", []), *body.get("b_terminations", [])]:
+            self.objects["dcim/interfaces"][end["object_id"]]["cable"] = found["id"]
+        return found
+
+    def shown(self, name: str, found: dict[str, Any]) -> dict[str, Any]:
+        """Return an object with what it refers to, as the API shows it."""
+        result = dict(found)
+        for field, target in REFERENCES.items():
+            if found.get(field):
+                other = self.objects[target][found[field]]
+                result[field] = {"id": other["id"], "name": other.get("name", "")}
+        for side in ("a_terminations", "b_terminations"):
+            for end in found.get(side, []):
+                interface = self.objects["dcim/interfaces"][end["object_id"]]
+                shown = self.shown("dcim/interfaces", interface)
+                result[side] = [{**end, "object": {k: shown[k] for k in ("id", "name", "device")}}]
+        return result
+
+
+@contextmanager
+def running() -> Iterator[tuple[FakeNetbox, str]]:
+    """Run a server on a free port of the loopback; yield it and its URL."""
+    netbox = FakeNetbox()
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def answer(self, status: int, content: object) -> None:
+            data = json.dumps(content).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def asked(self) -> tuple[str, dict[str, str], Any]:
+            url = urlsplit(self.path)
+            query = {key: values[0] for key, values in parse_qs(url.query).items()}
+            length = int(self.headers.get("Content-Length") or 0)
+            body = json.loads(self.rfile.read(length)) if length else None
+            if self.headers["Authorization"] != f"Token {TOKEN}":
+                self.answer(403, {"detail": "Invalid token"})
+                return "", {}, None
+            return url.path.removeprefix("/api/").strip("/"), query, body
+
+        def do_GET(self) -> None:
+            name, query, _ = self.asked()
+            if not name:
+                return
+            found = list(netbox.objects[name].values())
+            sites = {site["slug"] for site in netbox.objects["dcim/sites"].values()}
+            if query.get("site", "") not in {"", *sites}:
+                self.answer(400, {"site": ["Select a valid choice."]})
+                return
+            first = int(query.get("offset", 0))
+            size = int(query.get("limit", PAGE))
+            more = f"http://{self.headers['Host']}/api/{name}/?offset={first + size}&limit={size}"
+            self.answer(
+                200,
+                {
+                    "count": len(found),
+                    "next": more if first + size < len(found) else None,
+                    "previous": None,
+                    "results": [netbox.shown(name, o) for o in found[first : first + size]],
+                },
+            )
+
+        def do_POST(self) -> None:
+            name, _, bodies = self.asked()
+            if not name:
+                return
+            netbox.writes += 1
+            if wrong := [text for body in bodies if (text := netbox.wrong(name, body))]:
+                self.answer(400, wrong)
+                return
+            self.answer(201, [netbox.shown(name, netbox.add(name, body)) for body in bodies])
+
+        def do_PATCH(self) -> None:
+            name, _, bodies = self.asked()
+            netbox.writes += 1
+            for body in bodies:
+                netbox.objects[name][body["id"]].update(body)
+            self.answer(200, [netbox.shown(name, netbox.objects[name][b["id"]]) for b in bodies])
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield netbox, f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

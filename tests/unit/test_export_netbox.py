@@ -1,0 +1,121 @@
+"""The fabric through NetBox's API, against a NetBox that is strict about its fields."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+from tests.conftest import MakeSite
+from tests.sites import ETHERNET, PLANES
+from tests.unit.fake_netbox import TOKEN, FakeNetbox, running
+
+from fireflyer.design import design
+from fireflyer.errors import OperatingError
+from fireflyer.export_netbox import as_text, export, token_of
+from fireflyer.load import load_site
+from fireflyer.model.fabric import Fabric
+
+
+@pytest.fixture
+def netbox() -> Iterator[tuple[FakeNetbox, str]]:
+    with running() as found:
+        yield found
+
+
+def cables(netbox: FakeNetbox) -> list[list[str]]:
+    """Return the ends of NetBox's cables as `device:interface`."""
+    found = []
+    for cable in netbox.objects["dcim/cables"].values():
+        shown = netbox.shown("dcim/cables", cable)
+        ends = [*shown["a_terminations"], *shown["b_terminations"]]
+        names = [f"{e['object']['device']['name']}:{e['object']['name']}" for e in ends]
+        found.append(sorted(names))
+    return sorted(found)
+
+
+def planned(fabric: Fabric) -> list[list[str]]:
+    return sorted(
+        sorted(f"{end.device}:{fabric.port_name(end)}" for end in (cable.a, cable.z))
+        for cable in fabric.cables
+    )
+
+
+def test_nothing_is_written_unless_asked(lab: Fabric, netbox: tuple[FakeNetbox, str]) -> None:
+    server, url = netbox
+    counts = export(lab, url, TOKEN)
+    assert server.writes == 0
+    assert all(count.present == 0 and count.missing > 0 for count in counts)
+    assert "nothing was written" in as_text(counts, apply=False)
+
+
+def test_what_is_missing_is_created_and_then_left(
+    lab: Fabric, netbox: tuple[FakeNetbox, str]
+) -> None:
+    server, url = netbox
+    first = export(lab, url, TOKEN, apply=True)
+    assert cables(server) == planned(lab)
+    assert len(server.objects["dcim/devices"]) == len(lab.switches) + len(lab.nodes)
+    addresses = server.objects["ipam/ip-addresses"]
+    for device in server.objects["dcim/devices"].values():
+        named = lab.switch.get(device["name"]) or lab.node[device["name"]]
+        assert addresses[device["primary_ip4"]]["address"] == f"{named.management}/24"
+    writes = server.writes
+    again = export(lab, url, TOKEN, apply=True)
+    assert server.writes == writes
+    assert [(count.present, count.missing) for count in again] == [
+        (count.missing, 0) for count in first
+    ]
+
+
+def test_a_cable_that_was_removed_is_found_missing(
+    lab: Fabric, netbox: tuple[FakeNetbox, str]
+) -> None:
+    server, url = netbox
+    export(lab, url, TOKEN, apply=True)
+    removed = server.objects["dcim/cables"].pop(1)
+    for side in "ab":
+        end = removed[f"{side}_terminations"][0]["object_id"]
+        server.objects["dcim/interfaces"][end]["cable"] = None
+    missing = {count.name: count.missing for count in export(lab, url, TOKEN) if count.missing}
+    assert missing == {"cables": 1}
+
+
+@pytest.mark.parametrize("changes", [ETHERNET, PLANES])
+def test_ethernet_and_planes(
+    make_site: MakeSite, netbox: tuple[FakeNetbox, str], changes: dict[str, object]
+) -> None:
+    server, url = netbox
+    fabric = design(load_site(make_site("lab", changes)))
+    export(fabric, url, TOKEN, apply=True)
+    assert len(cables(server)) == len(fabric.cables)
+
+
+def test_a_port_with_another_cable_is_refused(lab: Fabric, netbox: tuple[FakeNetbox, str]) -> None:
+    server, url = netbox
+    export(lab, url, TOKEN, apply=True)
+    one, two = server.objects["dcim/cables"][1], server.objects["dcim/cables"][2]
+    one["b_terminations"], two["b_terminations"] = two["b_terminations"], one["b_terminations"]
+    with pytest.raises(OperatingError, match=r"refused cables: .*already cabled"):
+        export(lab, url, TOKEN, apply=True)
+
+
+def test_a_wrong_token_is_said(lab: Fabric, netbox: tuple[FakeNetbox, str]) -> None:
+    with pytest.raises(OperatingError, match=r"refused manufacturers: .*403"):
+        export(lab, netbox[1], "wrong")
+
+
+def test_no_netbox_is_said(lab: Fabric) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+        with pytest.raises(
+            OperatingError, match=f"no answer from NetBox at http://127.0.0.1:{port}"
+        ):
+            export(lab, f"http://127.0.0.1:{port}", TOKEN)
+
+
+def test_a_token_comes_from_the_environment() -> None:
+    assert token_of({"NETBOX_TOKEN": "x"}, "https://netbox") == "x"
+    with pytest.raises(OperatingError, match="NETBOX_TOKEN is not set"):
+        token_of({}, "https://netbox")

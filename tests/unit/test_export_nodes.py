@@ -1,0 +1,64 @@
+"""What is said of single devices: inside a compute node, and to monitoring."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from tests.conftest import REPO
+
+from fireflyer.design import design
+from fireflyer.load import load_site
+from fireflyer.model.fabric import Fabric, Role
+from fireflyer.render.exports import files
+
+
+@pytest.mark.parametrize("site", ["fire-flyer-2", "fire-flyer-roce"])
+def test_nccl_has_the_devices_that_share_a_root_port(site: str) -> None:
+    fabric = design(load_site(REPO / "inventory" / site))
+    model = next(fabric.nodes_of(Role.COMPUTE)).model
+    content = dict(files(fabric))[f"nccl/{model.name}.xml"]
+    assert isinstance(content, str)
+    found: list[tuple[int, list[str]]] = []
+    for cpu in ET.fromstring(content):
+        for root in cpu:
+            names = [
+                device.attrib.get("name") or f"gpu{device.attrib['dev']}"
+                for device in root.iter()
+                if device.tag in ("gpu", "net")
+            ]
+            found.append((int(cpu.attrib["numaid"]), names))
+    near = [(0, [f"gpu{n}"]) for n in range(4)]
+    far = [(1, ["gpu4"]), (1, ["gpu5", "gpu6"]), (1, ["gpu7"]), (1, ["mlx5_0"])]
+    assert found == near + far
+
+
+def test_no_bus_id_looks_like_a_real_one(fire_flyer_2: Fabric) -> None:
+    content = dict(files(fire_flyer_2))["nccl/fire-flyer-2-compute.xml"]
+    assert isinstance(content, str)
+    ids = [item.attrib["busid"] for item in ET.fromstring(content).iter("pci")]
+    assert len(ids) == len(set(ids))
+    assert {bus_id[:4] for bus_id in ids} == {"ffff", "fffe"}
+
+
+def test_monitoring_has_every_device_once(fire_flyer_2: Fabric) -> None:
+    contents = dict(files(fire_flyer_2))
+    seen: list[str] = []
+    for name in ("nodes", "switches"):
+        for group in json.loads(contents[f"prometheus/{name}.json"]):
+            device = group["labels"]["device"]
+            seen.append(device)
+            switch, node = fire_flyer_2.switch.get(device), fire_flyer_2.node.get(device)
+            known = switch or node
+            assert known is not None
+            assert [t.partition(":")[0] for t in group["targets"]] == [str(known.management)]
+            assert group["labels"]["rack"] == known.place.rack
+    assert sorted(seen) == sorted([*fire_flyer_2.switch, *fire_flyer_2.node])
+
+
+def test_paths_do_not_collide(fire_flyer_2: Fabric) -> None:
+    names = [name for name, _ in files(fire_flyer_2)]
+    assert len(names) == len(set(names))
+    assert not [name for name in names if Path(name).is_absolute()]
