@@ -9,8 +9,10 @@ from typing import TypeAlias
 
 from fireflyer.model.fabric import Fabric
 from fireflyer.prove.artefacts import artefact_findings
+from fireflyer.prove.ethernet.part import frr_files, living_fabric
 from fireflyer.prove.infiniband.part import infiniband
 from fireflyer.prove.part import Part, Progress, Proof
+from fireflyer.prove.switches.checks import switch_provers
 from fireflyer.render import GROUPS
 
 Prover: TypeAlias = Callable[[Fabric, Path, Progress], Part]
@@ -20,13 +22,13 @@ Prover: TypeAlias = Callable[[Fabric, Path, Progress], Part]
 def provers(fabric: Fabric) -> Mapping[str, Prover]:
     """Return what proves a site of this technology and switch system, by name."""
     if not fabric.is_ethernet:
-        return {"infiniband": infiniband}
-    return {}
+        return {"infiniband": infiniband, **switch_provers(fabric)}
+    return {**switch_provers(fabric), "frr": frr_files, "routing": living_fabric}
 
 
 def proved_groups(fabric: Fabric) -> tuple[str, ...]:
     """Return the groups of artefacts that `prove` loads."""
-    wanted = {"ibsim", "opensm"} if not fabric.is_ethernet else {"frr", str(fabric.system)}
+    wanted = {"frr"} if fabric.is_ethernet else {"ibsim", "opensm"}
     if fabric.system is not None:
         wanted.add(fabric.system)
     return tuple(group for group in GROUPS if group in wanted)
