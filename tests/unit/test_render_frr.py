@@ -28,7 +28,13 @@ def files_of(site: str) -> Mapping[str, str]:
 
 
 def found(pattern: str, text: str) -> list[str]:
-    return re.findall(pattern, text, re.MULTILINE)
+    """Return what one group matches."""
+    return [match[1] for match in re.finditer(pattern, text, re.MULTILINE)]
+
+
+def pairs(pattern: str, text: str) -> list[tuple[str, str]]:
+    """Return what two groups match."""
+    return [(match[1], match[2]) for match in re.finditer(pattern, text, re.MULTILINE)]
 
 
 @pytest.mark.parametrize("site", SITES)
@@ -43,7 +49,7 @@ def test_both_ends_of_a_cable_name_each_other(site: str) -> None:
     sessions = {
         (name.removesuffix(".conf"), port): asn
         for name, text in files.items()
-        for port, asn in found(r"^ neighbor (\S+) interface remote-as (\d+)$", text)
+        for port, asn in pairs(r"^ neighbor (\S+) interface remote-as (\d+)$", text)
     }
     planned = {}
     for cable in fabric.cables:
@@ -99,7 +105,7 @@ def test_numbered_links_meet_in_a_31(make_site: MakeSite) -> None:
     neighbours = {
         pair
         for text in files.values()
-        for pair in found(r"^ neighbor (10\.\S+) remote-as (\d+)$", text)
+        for pair in pairs(r"^ neighbor (10\.\S+) remote-as (\d+)$", text)
     }
     between = [cable for cable in fabric.cables if cable.role is not CableRole.HOST]
     assert own == neighbours

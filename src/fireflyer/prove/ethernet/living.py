@@ -6,7 +6,6 @@ The kernel forwards; FRR reads the very text that is rendered.
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +18,8 @@ from fireflyer.render.frr import port_interface, vlan_interface
 
 DAEMONS = ("zebra", "bgpd", "bfdd")
 FRR = Path("/usr/lib/frr")
+FOLDER = Path("/run/fabric")
+"""Where daemons of each switch keep sockets and logs, in the box."""
 _ROUTER_SYSCTLS = (
     ("ipv4/ip_forward", 1),
     ("ipv6/conf/all/forwarding", 1),
@@ -52,7 +53,6 @@ class Living:
 
     plan: Plan
     box: Box
-    folder: Path
     hosts: Mapping[str, Host]
     """By leaf."""
     configs: Mapping[str, str] = field(repr=False)
@@ -78,7 +78,7 @@ class Living:
         """Start daemons of switches and give them their configuration."""
         script = ["set -e"]
         for name in switches:
-            at = shlex.quote(str(self.folder / name))
+            at = FOLDER / name
             lines = [
                 f"ip netns exec {name} {FRR}/{daemon} -d --vty_socket {at} -z {at}/zserv.api"
                 f" -i {at}/{daemon}.pid --log file:{at}/{daemon}.log"
@@ -90,9 +90,17 @@ class Living:
             script.append(f"( {body} || touch {at}/failed ) &")
         self.box.run("sh", stdin="\n".join([*script, "wait", ""]))
 
+    def failures(self) -> Mapping[str, str]:
+        """Return the switches whose daemons did not start, with the last that was said there."""
+        found = {}
+        for file in sorted(self.box.outside(FOLDER).glob("*/failed")):
+            said = (file.parent / "start.log").read_text().strip().splitlines()
+            found[file.parent.name] = said[-1] if said else "nothing was said"
+        return found
+
     def kill_routing(self, switch: str, daemon: str = "bgpd") -> None:
         """End a daemon as a crash would."""
-        self.box.run("sh", "-c", f"kill -9 $(cat {self.folder / switch / daemon}.pid)")
+        self.box.run("sh", "-c", f"kill -9 $(cat {FOLDER / switch / daemon}.pid)")
 
     def set_links(self, cables: Iterable[str], *, up: bool) -> None:
         """Pull cables, or plug them in again, at their upper ends."""
@@ -111,11 +119,8 @@ class Living:
     def sessions(self) -> Mapping[str, Mapping[str, Mapping[str, object]]]:
         """Return what each router says of its BGP neighbours."""
         names = " ".join(self.configs)
-        at = shlex.quote(str(self.folder))
-        script = (
-            f"for n in {names}; do printf '%s ' $n;"
-            f" vtysh --vty_socket {at}/$n -c 'show bgp neighbors json' | tr -d '\\n'; echo; done"
-        )
+        ask = f"vtysh --vty_socket {FOLDER}/$n -c 'show bgp neighbors json' | tr -d '\\n'"
+        script = f"for n in {names}; do printf '%s ' $n; {ask}; echo; done"
         found = {}
         for line in self.box.run("sh", stdin=script).splitlines():
             name, _, text = line.partition(" ")
@@ -125,13 +130,12 @@ class Living:
 
 
 @contextmanager
-def living(fabric: Fabric, configs: Mapping[str, str], folder: Path) -> Iterator[Living]:
+def living(fabric: Fabric, configs: Mapping[str, str]) -> Iterator[Living]:
     """Cable a fabric up in a box; nothing routes yet.
 
     Args:
         fabric: a small one.
         configs: each switch's FRR configuration.
-        folder: where routers keep sockets and logs.
     """
     plan = Plan(fabric)
     with box() as made:
@@ -141,12 +145,12 @@ def living(fabric: Fabric, configs: Mapping[str, str], folder: Path) -> Iterator
         made.each(_devices(plan, hosts))
         for name in configs:
             made.sysctl(name, _ROUTER_SYSCTLS)
-        folder.chmod(0o755)  # routers run as user frr
         for name, text in configs.items():
-            (folder / name).mkdir()
-            (folder / name / "frr.conf").write_text(text)
-        made.run("chown", "-R", "frr:frrvty", *(str(folder / name) for name in configs))
-        yield Living(plan=plan, box=made, folder=folder, hosts=hosts, configs=configs)
+            folder = made.outside(FOLDER / name)
+            folder.mkdir(parents=True)
+            (folder / "frr.conf").write_text(text)
+        made.run("chown", "-R", "frr:frrvty", *(str(FOLDER / name) for name in configs))
+        yield Living(plan=plan, box=made, hosts=hosts, configs=configs)
 
 
 def _hosts(fabric: Fabric) -> Mapping[str, Host]:

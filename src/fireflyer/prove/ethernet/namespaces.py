@@ -40,6 +40,10 @@ class Box:
     pid: int
     """Its first process, as seen from outside."""
 
+    def outside(self, path: Path) -> Path:
+        """Return where a file of the box is found from outside."""
+        return Path(f"/proc/{self.pid}/root") / path.relative_to("/")
+
     def run(self, *command: str, stdin: str = "") -> str:
         """Run a program in the box and return what it printed.
 
@@ -76,7 +80,7 @@ class Box:
     @contextmanager
     def inside(self, namespace: str) -> Iterator[None]:
         """Have this thread see a namespace's network: its sockets stay there, it comes back."""
-        there = os.open(f"/proc/{self.pid}/root/run/netns/{namespace}", os.O_RDONLY)
+        there = os.open(self.outside(Path("/run/netns", namespace)), os.O_RDONLY)
         here = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
         try:
             _set_namespace(there)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from fireflyer.model.fabric import CableRole, Fabric
-from fireflyer.prove.ethernet.living import Living
+from fireflyer.prove.ethernet.living import FOLDER, Living
 from fireflyer.verify.cabling import End, SeenLink, cabling_findings
 from fireflyer.verify.finding import Finding
 
@@ -24,26 +24,25 @@ _LLDPD = "configure lldp portidsubtype ifname\nconfigure lldp tx-interval 1\n"
 @contextmanager
 def lldp(living: Living) -> Iterator[None]:
     """Run lldpd on every switch while the block runs."""
-    at = shlex.quote(str(living.folder))
-    (living.folder / _SETTINGS).write_text(_LLDPD)
+    living.box.outside(FOLDER / _SETTINGS).write_text(_LLDPD)
     script = "".join(
         f"ip netns exec {name} unshare --uts sh -c 'hostname {name}; exec lldpd -d"
-        f' -u {at}/{name}/lldpd.sock -O {at}/{_SETTINGS} -I "$0" -C none\''
-        f" {shlex.quote(_pattern(living, name))} >{at}/{name}/lldpd.log 2>&1 &"
-        f" echo $! >{at}/{name}/lldpd.pid\n"
+        f' -u {FOLDER}/{name}/lldpd.sock -O {FOLDER}/{_SETTINGS} -I "$0" -C none\''
+        f" {shlex.quote(_pattern(living, name))} >{FOLDER}/{name}/lldpd.log 2>&1 &"
+        f" echo $! >{FOLDER}/{name}/lldpd.pid\n"
         for name in living.configs
     )
     living.box.run("sh", stdin=script)
     try:
         yield
     finally:
-        living.box.run("sh", "-c", f"kill $(cat {at}/*/lldpd.pid)")
+        living.box.run("sh", "-c", f"kill $(cat {FOLDER}/*/lldpd.pid)")
 
 
-def cabling(living: Living) -> tuple[int, tuple[Finding, ...]]:
+def cabling(living: Living, wait_s: float = WAIT_S) -> tuple[int, tuple[Finding, ...]]:
     """Wait until every switch has heard of every neighbour; return links seen and findings."""
     fabric = switches_only(living.fabric)
-    deadline = time.monotonic() + WAIT_S
+    deadline = time.monotonic() + wait_s
     while True:
         links = seen_links(living)
         found = cabling_findings(fabric, links)
@@ -76,10 +75,9 @@ def seen_links(living: Living) -> list[SeenLink]:
 
 def _heard(living: Living) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
     """Yield own and far end of every cable over which a switch heard of another."""
-    at = shlex.quote(str(living.folder))
     script = (
         f"for n in {' '.join(living.configs)}; do printf '%s ' $n;"
-        f" lldpcli -u {at}/$n/lldpd.sock -f json0 show neighbors | tr -d '\\n'; echo; done"
+        f" lldpcli -u {FOLDER}/$n/lldpd.sock -f json0 show neighbors | tr -d '\\n'; echo; done"
     )
     for line in living.box.run("sh", stdin=script).splitlines():
         name, _, text = line.partition(" ")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from fireflyer.errors import OperatingError
 from fireflyer.model.fabric import Fabric
@@ -81,16 +79,14 @@ def prove_routing(
         OperatingError: a program is missing or fails.
     """
     with (
-        tempfile.TemporaryDirectory(prefix="fireflyer-frr-") as folder,
         room_for_neighbours(len(small.cables)) as notes,
-        living(small, configs, Path(folder)) as alive,
+        living(small, configs) as alive,
     ):
         progress(f"FRR: starting {len(configs)} routers")
         began = time.monotonic()
         alive.start_routing(configs)
-        if failed := sorted(file.parent.name for file in Path(folder).glob("*/failed")):
-            said = (Path(folder) / failed[0] / "start.log").read_text().strip().splitlines()
-            raise OperatingError(f"FRR does not start at {failed[0]}: {said[-1:]}")
+        for name, said in alive.failures().items():
+            raise OperatingError(f"FRR does not start as {name}: {said}")
         with lldp(alive):
             progress("FRR: waiting for every designed route in every kernel")
             designed = alive.plan.routes()
