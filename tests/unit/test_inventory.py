@@ -7,18 +7,19 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
 from tests.conftest import REPO, MakeSite
 from tests.lab.site import plain
+from tests.switches import lab_roce
 
 from fireflyer.design import design
 from fireflyer.load import load_site
 from fireflyer.model.fabric import Fabric
+from fireflyer.model.hardware import System
 from fireflyer.render import artefacts
-from fireflyer.render.artefacts import GROUPS
 from fireflyer.render.inventory import inventory
 
 ANSIBLE_INVENTORY = Path(sys.executable).with_name("ansible-inventory")
@@ -86,7 +87,7 @@ def test_switches_of_the_lab(lab: Fabric) -> None:
     assert found.hosts["interzone01"]["fabric_tree"] == ""
 
 
-@pytest.mark.parametrize("site", ["lab", "fire-flyer-roce", "next-gen"])
+@pytest.mark.parametrize("site", ["lab", "next-gen"])
 def test_every_switch_is_in_its_layer_and_in_its_tree_and_nowhere_else(site: str) -> None:
     fabric = design(load_site(REPO / "inventory" / site))
     groups = inventory(fabric).groups
@@ -97,14 +98,13 @@ def test_every_switch_is_in_its_layer_and_in_its_tree_and_nowhere_else(site: str
         assert {name for name, hosts in groups.items() if switch.name in hosts} == wanted
 
 
-@pytest.mark.parametrize("site", ["lab", "fire-flyer-2", "fire-flyer-roce", "next-gen"])
-def test_a_switch_names_a_file_that_is_rendered(site: str) -> None:
-    fabric = design(load_site(REPO / "inventory" / site))
-    rendered = artefacts(fabric, (fabric.system,)) if fabric.system in GROUPS else {}
-    if not rendered:
-        pytest.skip(f"no printer yet for {fabric.system}")
+@pytest.mark.parametrize("system", get_args(System))
+def test_a_switch_names_a_file_that_is_rendered(system: str, lab: Fabric, tmp_path: Path) -> None:
+    fabric = lab if system == lab.system else lab_roce(tmp_path, system)
     hosts = inventory(fabric).hosts
-    assert {hosts[switch.name]["fabric_config"] for switch in fabric.switches} <= set(rendered)
+    assert {hosts[switch.name]["fabric_system"] for switch in fabric.switches} == {system}
+    named = {hosts[switch.name]["fabric_config"] for switch in fabric.switches}
+    assert named <= set(artefacts(fabric, (system,)))
 
 
 def test_a_bad_intent_is_told_by_ansible_too(make_site: MakeSite) -> None:

@@ -17,6 +17,7 @@ Count = Annotated[int, Field(ge=1, le=100_000)]
 CountOrNone = Annotated[int, Field(ge=0, le=100_000)]
 Metres = Annotated[float, Field(ge=0, le=1000)]
 Percent = Annotated[float, Field(ge=0, le=100)]
+Url = Annotated[str, Field(pattern=r"^(https?://[^\s\"',]*[^\s\"',/])?$", max_length=200)]
 Host = Annotated[str, Field(pattern=r"^[a-z0-9-]+$", max_length=63)]
 
 
@@ -238,6 +239,10 @@ class SwitchManagement(Record):
     allowed_sources: tuple[str, ...] = ()
     """Networks that may reach a switch's management port; the management network if empty."""
     monitoring: Literal["snmpv3", "gnmi", "none"] = "snmpv3"
+    ztp_url: Url = ""
+    """Where a web server has the rendered tree, for zero-touch provisioning; empty for none."""
+    onie_image_url: Url = ""
+    """Installer that a switch without a system fetches (ONIE); empty for none."""
 
 
 class Cluster(Record):

@@ -20,6 +20,7 @@ from fireflyer.render import (
     report,
     sonic,
     topology_conf,
+    ztp,
 )
 from fireflyer.render.write import Batch
 
@@ -40,6 +41,7 @@ _PRINTERS: Mapping[str, Callable[[Fabric], Files]] = {
     "report": report.files,
     "slurm": topology_conf.files,
     "sonic": sonic.files,
+    "ztp": ztp.files,
 }
 
 GROUPS = tuple(_PRINTERS)
@@ -58,7 +60,7 @@ def stream(fabric: Fabric, groups: tuple[str, ...] = GROUPS) -> Iterator[tuple[s
             yield f"{group}/{name}", content
 
 
-SWITCH_GROUPS = frozenset({"eos", "frr", "mlnxos", "nvue", "sonic", "ztp"})
+SWITCH_GROUPS = frozenset({"eos", "frr", "mlnxos", "nvue", "sonic"})
 """Groups that print what `switch_configs` computes once for all of them."""
 LARGE_CABLES = 10_000
 """A site with so many cables is rendered by several processes."""

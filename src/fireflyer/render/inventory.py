@@ -25,6 +25,17 @@ CONFIG_FILES: Mapping[System, str] = {
 
 Json: TypeAlias = str | int | bool | Sequence["Json"] | Mapping[str, "Json"]
 
+_CONNECTIONS: Mapping[System, Mapping[str, Json]] = {
+    "eos": {
+        "ansible_connection": "ansible.netcommon.httpapi",
+        "ansible_network_os": "arista.eos.eos",
+        "ansible_httpapi_use_ssl": True,
+        "ansible_become_method": "ansible.netcommon.enable",
+    },
+    "mlnxos": {"ansible_become": False},
+}
+"""How Ansible reaches a switch that is no Linux host to it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
@@ -126,6 +137,7 @@ def _switch_variables(system: System | None, switch: Switch) -> Mapping[str, Jso
         },
         "fabric_system": system or "",
         "fabric_config": CONFIG_FILES[system].format(switch.name) if system else "",
+        **(_CONNECTIONS.get(system, {}) if system else {}),
     }
 
 

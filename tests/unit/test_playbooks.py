@@ -1,0 +1,68 @@
+"""No play reaches a switch unasked."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.conftest import REPO
+from tests.lab.site import BIN
+
+PLAYBOOKS = sorted((REPO / "playbooks").glob("*.yml"))
+SWITCHES = REPO / "playbooks" / "network.yml"
+SERVERS = {
+    "localhost", "compute", "storage", "management",
+    "slurm_controller", "slurm_node", "subnet_manager",
+}  # fmt: skip
+
+
+def plays(playbook: Path) -> list[dict[str, Any]]:
+    """Return the plays of a playbook."""
+    found: list[dict[str, Any]] = yaml.safe_load(playbook.read_text())
+    return found
+
+
+@pytest.mark.parametrize("playbook", PLAYBOOKS, ids=lambda path: path.name)
+def test_only_the_network_play_names_switches(playbook: Path) -> None:
+    if playbook == SWITCHES:
+        return
+    for play in plays(playbook):
+        assert set(play.get("hosts", "localhost").split(":")) <= SERVERS
+
+
+def test_the_site_does_not_import_it() -> None:
+    imported = [
+        play["ansible.builtin.import_playbook"] for play in plays(PLAYBOOKS[0].parent / "site.yml")
+    ]
+    assert SWITCHES.name not in imported
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the play against the lab's inventory."""
+    return subprocess.run(
+        [BIN / "ansible-playbook", "-i", "inventory/lab", SWITCHES, *arguments],
+        cwd=REPO,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("batch", ["switches", "switches_zone_c"])
+def test_a_batch_that_leaves_nothing_to_carry_on_is_refused(batch: str) -> None:
+    done = run("-e", f"network_batch={batch} switch_config_apply=true")
+    assert done.returncode == 2
+    assert f"network_batch is {batch}; name one zone's" in " ".join(done.stdout.split())
+    assert "a-leaf01" not in done.stdout
+
+
+def test_a_change_stops_at_the_first_switch_that_is_not_well() -> None:
+    """Nothing is rendered here, so the first one is refused, before it is contacted."""
+    nowhere = "switch_config_file=/nonexistent/{{ inventory_hostname }}"
+    done = run("-e", "switch_config_apply=true", "-e", nowhere)
+    assert done.returncode == 2
+    assert "a-spine01: there is no /nonexistent/a-spine01" in " ".join(done.stdout.split())
+    assert "a-spine02" not in done.stdout

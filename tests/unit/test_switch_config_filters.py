@@ -1,0 +1,111 @@
+"""What the role switch_config computes: candidates, differences, health, nothing secret shown."""
+
+from __future__ import annotations
+
+import json
+
+import yaml
+from roles.switch_config.filter_plugins import switch_config as filters
+
+HASH = "$6$salt$" + "x" * 86
+USERS = [{"name": "ada", "password_hash": HASH, "authorized_key": "ssh-ed25519 AAAA"}]
+
+
+def test_sonic_keeps_what_the_platform_put_there_and_drops_what_is_the_files_own() -> None:
+    running = {
+        "PORT": {"Ethernet0": {"lanes": "0,1", "mtu": "1500"}},
+        "FEATURE": {"bgp": {"state": "enabled"}},
+        "BGP_NEIGHBOR": {"default|Ethernet4": {"asn": "1"}},
+    }
+    rendered = {
+        "PORT": {"Ethernet0": {"mtu": "9100"}},
+        "BGP_NEIGHBOR": {"default|Ethernet0": {"asn": "2"}},
+    }
+    text = filters.merged(json.dumps(rendered), "{}", "sonic", json.dumps(running))
+    assert json.loads(text) == {
+        "PORT": {"Ethernet0": {"lanes": "0,1", "mtu": "9100"}},
+        "FEATURE": {"bgp": {"state": "enabled"}},
+        "BGP_NEIGHBOR": {"default|Ethernet0": {"asn": "2"}},
+    }
+
+
+def test_nvue_gets_users_beside_what_was_rendered() -> None:
+    rendered = "- header: {model: x}\n- set:\n    system: {hostname: leaf}\n"
+    secrets = "system: {aaa: {user: {ada: {role: system-admin}}}}"
+    document = yaml.safe_load(filters.merged(rendered, secrets, "nvue", ""))
+    assert document[1]["set"]["system"] == {
+        "hostname": "leaf",
+        "aaa": {"user": {"ada": {"role": "system-admin"}}},
+    }
+
+
+def test_a_cli_gets_its_users_first_and_an_empty_template_is_nothing() -> None:
+    assert filters.merged("hostname x\n", None, "frr", "") == "hostname x\n"
+    assert filters.merged("hostname x\n", "!\nuser y\n", "eos", "") == "user y\nhostname x\n"
+
+
+def test_the_difference_is_empty_where_there_is_none() -> None:
+    assert filters.difference('{"A": {"b": "1"}}', '{"A":{"b":"1"}}', "sonic") == ""
+    assert filters.difference("## note\nhostname x\n", "hostname x\n", "mlnxos") == ""
+    assert filters.difference("hostname x\nntp server y\n", "hostname x\n", "mlnxos") == (
+        "+ntp server y"
+    )
+
+
+def test_nothing_secret_is_shown() -> None:
+    keys = [{"name": "m", "authentication_key": "longauthkey", "privacy_key": "longprivkey"}]
+    text = (
+        f"username ada secret sha512 {HASH}\n-username bob secret sha512 $6$old$yyyy\n"
+        "snmp-server user m readers v3 auth sha longauthkey priv aes longprivkey\n"
+    )
+    shown = filters.masked(text, USERS, keys)
+    for secret in (HASH, "$6$old$yyyy", "longauthkey", "longprivkey"):
+        assert secret not in shown
+    assert "username ada secret" in shown
+
+
+def bgp(**states: str) -> str:
+    """Return what `show bgp summary json` prints."""
+    peers = {name: {"state": state} for name, state in states.items()}
+    return json.dumps({"ipv4Unicast": {"peers": peers, "as": 65001}})
+
+
+def test_a_session_that_was_up_and_is_not_is_lost() -> None:
+    before = filters.sessions(bgp(swp1="Established", swp2="Established", swp3="Idle"), "nvue")
+    after = filters.sessions(bgp(swp1="Established", swp2="Active", swp3="Idle"), "nvue")
+    assert filters.lost(before, after) == ["swp2"]
+    assert filters.down(after) == ["swp2", "swp3"]
+
+
+def test_a_session_that_is_no_longer_wanted_is_not_lost_unless_all_are() -> None:
+    before = filters.sessions(bgp(swp1="Established", swp2="Established"), "frr")
+    one = filters.sessions(bgp(swp1="Established"), "frr")
+    assert filters.lost(before, one) == []
+    assert filters.lost(before, {}) == ["swp1", "swp2"]
+    assert filters.lost({}, {}) == []
+
+
+def test_infiniband_ports_with_a_cable_count() -> None:
+    text = "".join(
+        f"IB1/{port} state:\n   Logical port state   : {logical}\n"
+        f"   Physical port state  : {physical}\n"
+        for port, logical, physical in (
+            (1, "Active", "LinkUp"), (2, "Initialize", "LinkUp"), (3, "Down", "Polling"),
+        )
+    )  # fmt: skip
+    assert filters.sessions(text, "mlnxos") == {"IB1/1": True, "IB1/2": False}
+
+
+def test_times() -> None:
+    assert [filters.minutes(s) for s in (60, 61, 300)] == [1, 2, 5]
+    assert filters.clock(3661) == "01:01:01"
+    clock = "Time: 23:59:50\nDate: 2030/12/31\n"
+    assert filters.after(clock, 20) == "00:00:10 date 2031/01/01"
+
+
+def test_commands_reach_the_switch_as_they_are() -> None:
+    import shlex
+
+    commands = ["enable", 'interface ib 1/1 description "a-cn0001 mlx5_0"', "banner it's"]
+    (argument,) = shlex.split(filters.quoted(commands))
+    assert shlex.split(argument) == commands
