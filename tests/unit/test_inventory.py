@@ -13,6 +13,7 @@ import pytest
 import yaml
 from tests.conftest import REPO, MakeSite
 from tests.lab.site import plain
+from tests.sites import PLANES
 from tests.switches import lab_roce
 
 from fireflyer.design import design
@@ -87,9 +88,11 @@ def test_switches_of_the_lab(lab: Fabric) -> None:
     assert found.hosts["interzone01"]["fabric_tree"] == ""
 
 
-@pytest.mark.parametrize("site", ["lab", "next-gen"])
-def test_every_switch_is_in_its_layer_and_in_its_tree_and_nowhere_else(site: str) -> None:
-    fabric = design(load_site(REPO / "inventory" / site))
+@pytest.mark.parametrize("changes", [{}, PLANES], ids=["zones", "planes"])
+def test_every_switch_is_in_its_layer_and_in_its_tree_and_nowhere_else(
+    changes: dict[str, Any], make_site: MakeSite
+) -> None:
+    fabric = design(load_site(make_site("lab", changes)))
     groups = inventory(fabric).groups
     for switch in fabric.switches:
         kind = fabric.tree_kind
