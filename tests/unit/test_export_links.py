@@ -289,12 +289,8 @@ def test_htsim_has_the_cables_between_leaves_of_hosts_and_spines(
         return
     gateways = {c.a.device for c in fabric.cables if c.role is CableRole.INTERZONE}
     for tree in fabric.trees:
-        found = dict(re.findall(r"^(\w+) (\d+)$", text(contents, f"htsim/{tree}.topo"), re.M))
-        spines = int(found["Radix_Up"]) // int(found["Bundle"])
-        nodes, down = (
-            int(found["Nodes"]),
-            int(text(contents, f"htsim/{tree}.topo").split("Radix_Down ")[1].split()[0]),
-        )
+        head, *tiers = re.split(r"^Tier ", text(contents, f"htsim/{tree}.topo"), flags=re.M)
+        leaf, spine = (dict(re.findall(r"^(\w+) (\d+)$", tier, re.M)) for tier in tiers)
         cables = [
             c
             for c in fabric.cables
@@ -302,9 +298,14 @@ def test_htsim_has_the_cables_between_leaves_of_hosts_and_spines(
             and c.a.device not in gateways
             and fabric.switch[c.a.device].tree == tree
         ]
-        assert len(cables) == nodes // down * spines * int(found["Bundle"])
+        leaves = {c.a.device for c in cables}
+        spines = {c.z.device for c in cables}
+        assert len(cables) == len(leaves) * int(leaf["Radix_Up"])
+        assert len(cables) == len(spines) * int(spine["Radix_Down"])
+        assert len(cables) == len(leaves) * len(spines) * int(spine["Bundle"])
+        assert f"Nodes {len(leaves) * int(leaf['Radix_Down'])}\n" in head
         hosts = [p for n in fabric.nodes for p in n.ports if p.tree == tree]
-        assert len([p for p in hosts if p.leaf.device not in gateways]) <= nodes
+        assert max(p.leaf.number for p in hosts) <= int(leaf["Radix_Down"])
 
 
 def test_the_same_fabric_gives_the_same_bytes(fabric: Fabric, contents: Contents) -> None:
