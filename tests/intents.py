@@ -60,7 +60,8 @@ def changes(draw: st.DrawFn) -> dict[str, Any]:
             kind: [f"10.{n + 1}.0.0/16" for n in range(networks)],
             "blocks": BLOCKS,
         }
-        | ({"links": "10.8.0.0/16"} if numbered else {}),
+        | ({"links": "10.8.0.0/16"} if numbered else {})
+        | ({"gateway": "10.0.255.1"} if ethernet else {}),
         "cluster.fabric.leaf.count": leaves,
         "cluster.fabric.spine.count": spines,
         "cluster.fabric.cables_per_pair": trunk,

@@ -51,6 +51,7 @@ ETHERNET: Final[dict[str, Any]] = {
     "cluster.services": {"slurm_controller": ["mg01"]},
     "cluster.addresses.ipoib": None,
     "cluster.addresses.roce": ["10.89.1.0/24", "10.89.2.0/24"],
+    "cluster.addresses.gateway": "10.89.0.254",
     "cluster.traffic.classes": [
         *_CLASSES,
         {"name": "other", "sl": 0, "vl": 0, "priority": "low", "weight": 32},

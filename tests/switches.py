@@ -13,15 +13,17 @@ from fireflyer.load import load_site
 from fireflyer.model.fabric import Fabric
 from fireflyer.render import stream
 
-BASE: dict[str, Any] = ETHERNET | {"cluster.addresses.gateway": "10.89.0.254"}
-"""SONiC's models want a gateway beside every management address."""
 NUMBERED: dict[str, Any] = {
     "cluster.fabric.ethernet": {"numbered_links": True},
     "cluster.addresses.links": "10.89.8.0/24",
 }
 MARKED: dict[str, Any] = {
+    "cluster.fabric.ethernet": {"dcqcn": True},
+}
+ADAPTIVE: dict[str, Any] = {
     "cluster.fabric.ethernet": {"dcqcn": True, "load_balancing": "adaptive"},
 }
+"""Not for SONiC, which has no configuration for it."""
 WATCHED: dict[str, Any] = {
     "cluster.switch_management": {
         "monitoring": "gnmi",
@@ -34,7 +36,7 @@ WATCHED: dict[str, Any] = {
 
 def lab_roce(folder: Path, system: str, changes: dict[str, Any] | None = None) -> Fabric:
     """Return the lab on Ethernet, its switches running a system."""
-    found = BASE | {"cluster.fabric.system": system} | (changes or {})
+    found = ETHERNET | {"cluster.fabric.system": system} | (changes or {})
     return design(load_site(make_site_in(folder, "lab", found, f"lab-{system}")))
 
 

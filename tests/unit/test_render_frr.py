@@ -45,6 +45,7 @@ def test_one_file_a_switch(site: str) -> None:
 @pytest.mark.parametrize("site", SITES)
 def test_both_ends_of_a_cable_name_each_other(site: str) -> None:
     fabric, files = fabric_of(site), files_of(site)
+    assert fabric.system is not None
     own = {name: found(r"^router bgp (\d+)$", text)[0] for name, text in files.items()}
     sessions = {
         (name.removesuffix(".conf"), port): asn
@@ -56,7 +57,7 @@ def test_both_ends_of_a_cable_name_each_other(site: str) -> None:
         if cable.role is CableRole.HOST:
             continue
         for near, far in ((cable.a, cable.z), (cable.z, cable.a)):
-            port = fabric.switch[near.device].model.interface("sonic", near.number)
+            port = fabric.switch[near.device].model.interface(fabric.system, near.number)
             planned[near.device, port] = own[f"{far.device}.conf"]
     assert sessions == planned
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.conftest import REPO
-from tests.switches import MARKED, NUMBERED, WATCHED, lab_roce
+from tests.switches import ADAPTIVE, MARKED, NUMBERED, WATCHED, lab_roce
 
 from fireflyer.design.switch_config import switch_configs
 from fireflyer.load.catalogue import load_catalogue
@@ -52,7 +52,7 @@ def test_cages_are_broken_out_once(tmp_path: Path) -> None:
 
 
 def test_adaptive_routing_at_links_to_switches(tmp_path: Path) -> None:
-    for config in switch_configs(lab_roce(tmp_path, "nvue", MARKED)):
+    for config in switch_configs(lab_roce(tmp_path, "nvue", ADAPTIVE)):
         found = tree(nvue.text(config))
         assert found["router"]["adaptive-routing"] == {"enable": "on"}
         routed = {name for name, port in found["interface"].items() if "router" in port}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -55,7 +56,7 @@ def test_shares_of_the_link_add_up(weights: list[int]) -> None:
     assert sum(shares) == 100
     assert min(shares) >= 1
     order = sorted(range(len(weights)), key=lambda i: weights[i])
-    assert all(shares[a] <= shares[b] + 1 for a, b in zip(order, order[1:], strict=False))
+    assert all(shares[a] <= shares[b] + 1 for a, b in pairwise(order))
 
 
 @pytest.mark.parametrize("numbered", [False, True])

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import REPO, MakeSite
-from tests.switches import BASE, lab_roce
+from tests.sites import ETHERNET
+from tests.switches import lab_roce
 
 from fireflyer.design import design
 from fireflyer.load import load_site
@@ -50,7 +51,7 @@ def server(tmp_path: Path) -> Iterator[tuple[str, Path]]:
 def rendered(url: str, folder: Path, make_site: MakeSite) -> Fabric:
     """Render the switch files of a small SONiC site into a folder, with one serial number known."""
     changes = {"cluster.fabric.system": "sonic", "cluster.switch_management": {"ztp_url": url}}
-    site = make_site("lab", BASE | changes)
+    site = make_site("lab", ETHERNET | changes)
     (site / "assets.csv").write_text(f"name,serial,guid,mac,bmc_mac\na-leaf02,{SERIAL},,,\n")
     fabric = design(load_site(site))
     files = artefacts(fabric, ("sonic", "ztp"))

@@ -14,8 +14,9 @@ from itertools import combinations
 
 from netaddr import AddrFormatError, IPAddress, IPNetwork
 
+from fireflyer.design.models import rails_of
 from fireflyer.design.names import tree_names
-from fireflyer.design.shape import Shape, rails_of
+from fireflyer.design.shape import Shape
 from fireflyer.errors import Problem
 from fireflyer.load import Site
 from fireflyer.model.fabric import Layer, Role

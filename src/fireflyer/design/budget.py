@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fireflyer.design.names import tree_names
-from fireflyer.design.shape import FABRIC, Shape
+from fireflyer.design.shape import Shape
+from fireflyer.design.systems import FABRIC
 from fireflyer.errors import Problem
 from fireflyer.load import Site
 from fireflyer.model.fabric import PortBudget, Role

@@ -18,10 +18,12 @@ from fireflyer.design.asn import asn_problems
 from fireflyer.design.budget import budget_problems, budgets, share
 from fireflyer.design.cables import cable_family, cables
 from fireflyer.design.lossless import buffer_problems
+from fireflyer.design.models import model_problems
 from fireflyer.design.names import numbered, tree_names, zone_names
 from fireflyer.design.placement import place
 from fireflyer.design.services import service_problems
-from fireflyer.design.shape import Shape, model_problems, shape_of, shape_problems, system_of
+from fireflyer.design.shape import Shape, shape_of, shape_problems
+from fireflyer.design.systems import system_of
 from fireflyer.design.traffic import traffic_problems
 from fireflyer.errors import IntentError
 from fireflyer.load import Site

@@ -13,13 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from fireflyer.design.models import rails_of
+from fireflyer.design.systems import FABRIC
 from fireflyer.errors import Problem
 from fireflyer.load import Site
 from fireflyer.model.fabric import Role
-from fireflyer.model.hardware import NodeModel, SwitchModel, System
-from fireflyer.model.intent import SwitchLayer
-
-FABRIC = "cluster.fabric"
+from fireflyer.model.hardware import SwitchModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,39 +181,6 @@ def _adapter_problems(site: Site, shape: Shape) -> list[Problem]:
     return problems
 
 
-def rails_of(site: Site, role: Role) -> int:
-    """Return the adapters a node of a role has in each tree it reaches.
-
-    A node reaches every plane of its zone; a storage node reaches every zone too.
-    """
-    fabric = site.cluster.fabric
-    trees = fabric.planes * (fabric.zones if role is Role.STORAGE else 1)
-    return len(site.catalogue.nodes[getattr(site.cluster, role).model].nics) // trees
-
-
-def _rail_problem(site: Site, role: Role, node: NodeModel) -> Problem | None:
-    """Return what is wrong with the number of adapters of a role's model."""
-    fabric, count = site.cluster.fabric, len(node.nics)
-    key, at = f"cluster.{role}.model", site.document.problem
-    both = fabric.planes > 1 and fabric.zones > 1  # refused for itself
-    if both or not getattr(site.cluster, role).nodes:
-        return None
-    if not count:
-        if role is Role.MANAGEMENT:
-            return None
-        return at(key, node.name, "has no adapter for the fabric", "choose another model")
-    trees = fabric.planes * (fabric.zones if role is Role.STORAGE else 1)
-    if not count % trees:
-        return None
-    kind = "planes" if fabric.planes > 1 else "zones"
-    adapters = "adapter does" if count == 1 else "adapters do"
-    limit = f"its {count} {adapters} not divide over {trees} {kind}"
-    remedy = f"choose a model with {trees} adapters or a multiple of them"
-    if kind == "planes":
-        remedy += f", or set planes to {'1' if count == 1 else f'a divisor of {count}'}"
-    return at(key, node.name, limit, remedy)
-
-
 def _core_problems(site: Site, shape: Shape) -> list[Problem]:
     at, key = site.document.problem, f"{FABRIC}.core.count"
     assert shape.core is not None
@@ -230,79 +196,6 @@ def _core_problems(site: Site, shape: Shape) -> list[Problem]:
         limit = f"a pod has {links} uplinks, so some cores would miss some pods"
         return [at(key, shape.cores, limit, f"lower it to at most {links}")]
     return []
-
-
-def model_problems(site: Site) -> list[Problem]:
-    """Return every hardware model of the intent that does not exist or does not fit."""
-    cluster, at = site.cluster, site.document.problem
-    problems: list[Problem] = []
-    layers: dict[str, SwitchLayer | None] = {
-        "leaf": cluster.fabric.leaf,
-        "spine": cluster.fabric.spine,
-        "core": cluster.fabric.core,
-    }
-    names = {name: layer.model for name, layer in layers.items() if layer is not None}
-    if cluster.fabric.interzone is not None:
-        names["interzone"] = cluster.fabric.interzone.model
-    for name, model in names.items():
-        key = f"{FABRIC}.{name}.model"
-        if (problem := _unknown(site, key, model, site.catalogue.switches)) is not None:
-            problems.append(problem)
-            continue
-        switch = site.catalogue.switches[model]
-        if switch.technology != cluster.fabric.technology:
-            limit = (
-                f"is a switch for {switch.technology}, the fabric is {cluster.fabric.technology}"
-            )
-            problems.append(at(key, model, limit, "choose another model"))
-        if (switch.technology, switch.port_gbps) not in site.catalogue.cables:
-            limit = (
-                f"no cables for {switch.port_gbps} Gb/s of {switch.technology} under"
-                " hardware/cables/"
-            )
-            problems.append(at(key, model, limit, "add a cable family"))
-    for role in Role:
-        key, model = f"cluster.{role}.model", getattr(cluster, role).model
-        if (problem := _unknown(site, key, model, site.catalogue.nodes)) is not None:
-            problems.append(problem)
-            continue
-        node = site.catalogue.nodes[model]
-        if node.role != role:
-            limit = f"is a model for {node.role} nodes"
-            problems.append(at(key, model, limit, f"choose a model for {role} nodes"))
-        elif (problem := _rail_problem(site, role, node)) is not None:
-            problems.append(problem)
-    return problems + (_system_problems(site, names) if not problems else [])
-
-
-def system_of(site: Site) -> System | None:
-    """Return what the switches run: what the intent says, else the leaf model's first."""
-    fabric = site.cluster.fabric
-    systems = site.catalogue.switches[fabric.leaf.model].interfaces
-    return fabric.system or next(iter(systems), None)
-
-
-def _system_problems(site: Site, names: Mapping[str, str]) -> list[Problem]:
-    """Return the switch models on which the chosen system does not run."""
-    system, at = system_of(site), site.document.problem
-    return [
-        at(
-            f"{FABRIC}.{layer}.model",
-            model,
-            f"does not run {system}, only {', '.join(known) or 'nothing that is configured'}",
-            "set fabric.system to one that every switch runs, or choose another model",
-        )
-        for layer, model in names.items()
-        if system is not None and system not in (known := site.catalogue.switches[model].interfaces)
-    ]
-
-
-def _unknown(site: Site, key: str, name: str, known: Mapping[str, object]) -> Problem | None:
-    if name in known:
-        return None
-    remedy = f"use one of {', '.join(sorted(known))}, or add {name}.yml there"
-    folder = "switches" if known is site.catalogue.switches else "nodes"
-    return site.document.problem(key, name, f"no such model in hardware/{folder}/", remedy)
 
 
 def shape_of(site: Site) -> Shape:

@@ -11,23 +11,11 @@ from fireflyer.prove.switches.readback import STRICT, Seen, check_files
 from fireflyer.prove.switches.result import SwitchCheck
 from fireflyer.prove.switches.sonic_xml import Config
 
-NO_ADAPTIVE = (
-    "adaptive routing: SONiC's released models have no table for it, so flows are hashed over"
-    " addresses and UDP ports"
-)
-
 
 def check(fabric: Fabric, tree: Path) -> SwitchCheck:
     """Compare the configurations below `tree/sonic` with the fabric."""
     count, findings = check_files(fabric, tree, "sonic", ".json", read)
-    ethernet = fabric.intent.fabric.ethernet
-    adaptive = ethernet is not None and ethernet.load_balancing == "adaptive"
-    return SwitchCheck(
-        checker="our reader of config_db.json",
-        files=count,
-        findings=findings,
-        notes=(NO_ADAPTIVE,) if adaptive else (),
-    )
+    return SwitchCheck(checker="our reader of config_db.json", files=count, findings=findings)
 
 
 def read(text: str, _: SwitchConfig) -> tuple[Seen, list[str]]:

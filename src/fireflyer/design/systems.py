@@ -1,0 +1,51 @@
+"""The operating system of the switches: which one, and what it cannot do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fireflyer.errors import Problem
+from fireflyer.load import Site
+from fireflyer.model.hardware import System
+
+FABRIC = "cluster.fabric"
+_NO_ADAPTIVE: Mapping[System | None, str] = {
+    "sonic": "its released models have no table of it",
+    "frr": "it sets routes, not switch silicon",
+}
+
+
+def system_of(site: Site) -> System | None:
+    """Return what the switches run: what the intent says, else the leaf model's first."""
+    fabric = site.cluster.fabric
+    systems = site.catalogue.switches[fabric.leaf.model].interfaces
+    return fabric.system or next(iter(systems), None)
+
+
+def system_problems(site: Site, models: Mapping[str, str]) -> list[Problem]:
+    """Return the switch models on which the chosen system does not run, and what it lacks.
+
+    Args:
+        site: Its models are known.
+        models: By layer.
+    """
+    system, at = system_of(site), site.document.problem
+    problems = [
+        at(
+            f"{FABRIC}.{layer}.model",
+            model,
+            f"does not run {system}, only {', '.join(known) or 'nothing that is configured'}",
+            "set fabric.system to one that every switch runs, or choose another model",
+        )
+        for layer, model in models.items()
+        if system is not None and system not in (known := site.catalogue.switches[model].interfaces)
+    ]
+    ethernet = site.cluster.fabric.ethernet
+    if ethernet is not None and ethernet.load_balancing == "adaptive" and system in _NO_ADAPTIVE:
+        key = f"{FABRIC}.ethernet.load_balancing"
+        limit = f"{system} has no configuration for it: {_NO_ADAPTIVE[system]}"
+        problems.append(at(key, "adaptive", limit, "set it to static, or fabric.system to nvue"))
+    if system == "sonic" and site.cluster.addresses.gateway is None:
+        limit = "SONiC's models refuse a management address without a router"
+        problems.append(at("cluster.addresses.gateway", None, limit, "add it"))
+    return problems
