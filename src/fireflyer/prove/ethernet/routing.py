@@ -178,7 +178,7 @@ def lines(found: Routing) -> tuple[str, ...]:
         f" {walked.longest_hops} switches; {_across(walked)}",
         f"LLDP: {found.links_heard} of {found.cables} cables heard",
         f"traffic: {found.flows} flows, one datagram each every {INTERVAL_S * 1000:.0f} ms,"
-        f" {found.sent:,} in all; {found.refused} flows that must not arrive did not",
+        f" {found.sent:,} in all{_refused(found)}",
     ]
     for one in found.outcomes:
         shown.append(
@@ -188,6 +188,10 @@ def lines(found: Routing) -> tuple[str, ...]:
             f" {one.healing.lost} lost"
         )
     return (*shown, *found.notes)
+
+
+def _refused(found: Routing) -> str:
+    return f"; {found.refused} flows between planes did not arrive" if found.refused else ""
 
 
 def _across(walked: Walked) -> str:

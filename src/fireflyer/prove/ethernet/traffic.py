@@ -23,6 +23,8 @@ from fireflyer.prove.ethernet.living import Host, Living
 INTERVAL_S = 0.01
 FLOWS_A_PAIR = 4
 PAIRS_A_HOST = 2
+FLOWS_A_PAIR_FIRST = 24
+"""Of the first leaf, whose cable is hurt: enough for some of them to take that one."""
 FLIGHT_S = 0.25
 """What is not there by then is lost; the longest path takes well below a millisecond."""
 _PORT = 20_000
@@ -158,7 +160,7 @@ def _flows(living: Living) -> Iterator[Flow]:
         others = [*leaves[number + 1 :], *leaves[:number]]
         near = [other for other in others if other in reach[leaf]]
         for target in _spread(near, PAIRS_A_HOST):
-            for _ in range(FLOWS_A_PAIR):
+            for _ in range(FLOWS_A_PAIR if number else FLOWS_A_PAIR_FIRST):
                 yield Flow(leaf, target, open=True)
         for target in _spread([o for o in others if o not in reach[leaf]], 1):
             yield Flow(leaf, target, open=False)
