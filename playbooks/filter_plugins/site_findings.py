@@ -7,7 +7,8 @@ overrides it, or a static list of hosts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from ipaddress import ip_address, ip_network
+from functools import cache
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any, TypeAlias
 
 Hostvars: TypeAlias = Mapping[str, Mapping[str, Any]]
@@ -60,9 +61,12 @@ def _groups(hostvars: Hostvars, groups: Groups) -> Iterator[str]:
     # An Ethernet fabric has no subnet manager; its hosts' networks say what it is.
     everyone = groups.get("all", ())
     networks = hostvars[everyone[0]].get("fabric_networks", {}) if everyone else {}
-    ethernet = any(name.startswith("roce") for name in networks)
+    needless = {"subnet_manager"} if any(name.startswith("roce") for name in networks) else set()
+    # A site may do without a role; its intent says so.
+    intent = hostvars[everyone[0]].get("cluster", {}) if everyone else {}
+    needless |= {role for role in ROLES if intent.get(role, {}).get("nodes") == 0}
     for group in FILLED_GROUPS:
-        if not groups.get(group) and not (ethernet and group == "subnet_manager"):
+        if not groups.get(group) and group not in needless:
             yield (
                 f"group {group}: has no host; name some in cluster.services or give cluster."
                 f"{group if group in ROLES else 'services'} nodes in {INTENT}"
@@ -121,31 +125,37 @@ def _switches(values: Hostvars, groups: Groups) -> Iterator[str]:
 def _addresses(values: Hostvars) -> Iterator[str]:
     for host, variables in values.items():
         networks = variables["fabric_networks"]
+        # A node's second adapter in a tree has an address of another name in the same network.
+        of_port = {port["address"]: port["network"] for port in variables.get("fabric_ports", ())}
         for name, text in variables["fabric_addresses"].items():
             where = f"{host}: fabric_addresses.{name} is {text}"
+            network = name if name in networks else of_port.get(text, name)
             try:
                 address = ip_address(str(text))
             except ValueError:
                 yield f"{where}, which is no IP address; correct it in host_vars/{host}.yml"
                 continue
-            if name not in networks:
+            if network not in networks:
                 yield f"{where}, and fabric_networks has no {name} ({', '.join(networks)})"
-            elif address not in ip_network(str(networks[name])):
+            elif address not in _parsed(str(networks[network])):
                 yield (
-                    f"{where}, outside of fabric_networks.{name} ({networks[name]});"
+                    f"{where}, outside of fabric_networks.{network} ({networks[network]});"
                     f" correct the address in host_vars/{host}.yml or cluster.addresses in {INTENT}"
                 )
+
+
+@cache
+def _parsed(network: str) -> IPv4Network | IPv6Network:
+    return ip_network(network)
 
 
 def _ports(values: Hostvars) -> Iterator[str]:
     for host, variables in values.items():
         for port in variables["fabric_ports"]:
-            network = port["network"]
-            if variables["fabric_addresses"].get(network) != port["address"]:
+            if port["address"] not in variables["fabric_addresses"].values():
                 yield (
                     f"{host}: fabric_ports has {port['address']} on {port['name']}, and"
-                    f" fabric_addresses.{network} is {variables['fabric_addresses'].get(network)};"
-                    " they must be equal, so override neither or both"
+                    " fabric_addresses has it under no name; override neither or both"
                 )
 
 

@@ -20,7 +20,7 @@ from tests.images.__main__ import main as make_image
 
 REPO = Path(__file__).resolve().parents[2]
 LOGS = REPO / "build" / "molecule"
-LONGEST_FIRST = ("slurm_node", "host_base", "slurm_controller")
+LONGEST_FIRST = ("switch_config", "slurm_node", "host_base", "slurm_controller")
 """Started before the others, so that no long run is left alone at the end."""
 
 

@@ -22,10 +22,10 @@ IMAGE_PACKAGES = (
 """What a freshly installed machine has."""
 
 DOWNLOADED_PACKAGES = (
-    "chrony", "ethtool", "munge", "pciutils", "prometheus-node-exporter", "rsync",
-    "slurm-client", "slurmctld", "slurmd",
+    "chrony", "ethtool", "frr", "frr-pythontools", "munge", "pciutils",
+    "prometheus-node-exporter", "rsync", "slurm-client", "slurmctld", "slurmd",
 )  # fmt: skip
-"""What roles install. Only fetched, so that seven hosts do not fetch it seven times."""
+"""What roles and scenarios install. Only fetched: seven hosts need not fetch it seven times."""
 
 MASKED_UNITS = (
     "systemd-udevd.service", "systemd-udevd-control.socket", "systemd-udevd-kernel.socket",

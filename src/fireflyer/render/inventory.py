@@ -106,7 +106,7 @@ def _host_names(node: Node) -> Mapping[str, Json]:
 
 def _variables(node: Node) -> Mapping[str, Json]:
     addresses: dict[str, Json] = {"management": str(node.management)}
-    addresses |= {_network(port): str(port.address) for port in node.ports}
+    addresses |= {_address_name(port): str(port.address) for port in node.ports}
     addresses["loopback"] = str(node.loopback)
     return {
         "ansible_host": str(node.management),
@@ -142,14 +142,25 @@ def _switch_variables(system: System | None, switch: Switch) -> Mapping[str, Jso
 
 
 def _network(port: NodePort) -> str:
-    """Return the name of a port's network, as `fabric_networks` and addresses have it."""
-    kind = "roce" if port.gateway else "ipoib"
-    return f"{kind}_{port.tree}{port.rail + 1 if port.rail else ''}"
+    """Return the name of a port's network in `fabric_networks`.
+
+    On Ethernet the adapters that a node has in one tree share its network.
+    """
+    return f"roce_{port.tree}" if port.gateway else f"ipoib_{_tree_and_rail(port)}"
+
+
+def _address_name(port: NodePort) -> str:
+    """Return what `fabric_addresses` calls a port's address."""
+    return f"{'roce' if port.gateway else 'ipoib'}_{_tree_and_rail(port)}"
+
+
+def _tree_and_rail(port: NodePort) -> str:
+    return f"{port.tree}{port.rail + 1 if port.rail else ''}"
 
 
 def _alias(port: NodePort) -> str:
     """Return what the port's name adds to its host's, such as `ib-a` or `roce-p2`."""
-    return _network(port).replace("ipoib", "ib").replace("_", "-")
+    return _address_name(port).replace("ipoib", "ib").replace("_", "-")
 
 
 def _port(port: NodePort) -> Mapping[str, Json]:
