@@ -45,6 +45,8 @@ def test_one_file_a_switch(site: str) -> None:
 @pytest.mark.parametrize("site", SITES)
 def test_both_ends_of_a_cable_name_each_other(site: str) -> None:
     fabric, files = fabric_of(site), files_of(site)
+    system = fabric.system
+    assert system is not None
     assert fabric.system is not None
     own = {name: found(r"^router bgp (\d+)$", text)[0] for name, text in files.items()}
     sessions = {
