@@ -20,9 +20,15 @@ setup-what-can-be:
 demo: setup-what-can-be ## Plan, render and prove Fire-Flyer 2; raise the lab and run a job
 	@scripts/demo
 
+.PHONY: setup-test
+setup-test:
+	@scripts/setup-system test
+	@scripts/setup-python
+
 .PHONY: test
-test: setup lint ## Lint, unit tests, real OpenSM, every role in containers, the lab
-	$(VENV)/python -m pytest -q tests/unit tests/errors tests/prove src
+test: setup-test lint ## Lint, unit tests, real software, every role in containers, the lab
+	$(VENV)/python -m pytest -q -n auto tests/unit tests/errors src
+	$(VENV)/python -m pytest -q tests/prove tests/report
 	$(VENV)/python -m tests.images.molecule
 	$(VENV)/python -m pytest -q tests/lab
 
@@ -32,6 +38,8 @@ test-full: test bench ## test, and what is slow or needs a quiet machine
 .PHONY: bench
 bench: setup ## Measure; prints figures, asserts nothing
 	$(VENV)/python -m tests.bench.render
+	$(VENV)/python -m tests.bench.peers
+	$(VENV)/python -m tests.report
 
 .PHONY: lint
 lint: setup-what-can-be ## Everything that reads the code without running it

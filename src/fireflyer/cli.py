@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -64,7 +65,11 @@ def _parser() -> argparse.ArgumentParser:
     compare = verbs.add_parser("compare", help="set several sites side by side")
     compare.set_defaults(run=_compare)
     compare.add_argument("sites", type=Path, nargs="+", metavar="site", help="folders")
-    for verb in (plan, render, prove):
+    netbox = verbs.add_parser("export-netbox", help="put a site into NetBox")
+    netbox.set_defaults(run=_export_netbox)
+    netbox.add_argument("--url", required=True, help="of NetBox; NETBOX_TOKEN has the token")
+    netbox.add_argument("--apply", action="store_true", help="write; without it only say what")
+    for verb in (plan, render, prove, netbox):
         verb.add_argument("site", type=Path, help="a folder such as inventory/fire-flyer-2")
     for verb in (plan, prove, compare):
         verb.add_argument("--json", action="store_true", help="print one JSON object")
@@ -172,6 +177,20 @@ def _prove(options: argparse.Namespace) -> int:
         proof = prove(fabric, tree, lambda step: _say(f"  {step}"))
     print(json.dumps(as_json(proof), indent=1) if options.json else as_text(proof))
     return FINDINGS if proof.findings else OK
+
+
+def _export_netbox(options: argparse.Namespace) -> int:
+    from fireflyer.design import design
+    from fireflyer.load import load_site
+
+    try:
+        from fireflyer.export_netbox import as_text, export, token_of
+    except ImportError as error:
+        raise OperatingError(f"{error}; install it with: pip install pynetbox") from None
+    token = token_of(os.environ, options.url)
+    counts = export(design(load_site(options.site)), options.url, token, apply=options.apply)
+    print(as_text(counts, apply=options.apply))
+    return OK
 
 
 if __name__ == "__main__":

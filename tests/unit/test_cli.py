@@ -97,3 +97,18 @@ def test_proving_a_folder_that_was_not_rendered(
     lab = str(REPO / "inventory" / "lab")
     assert main(["prove", lab, "--artefacts", str(tmp_path)]) == 2
     assert "it is not a rendered tree" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("token", "said"),
+    [("", "NETBOX_TOKEN is not set"), ("secret", "no answer from NetBox at http://127.0.0.1:1")],
+)
+def test_netbox_that_cannot_be_asked(
+    token: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NETBOX_TOKEN", token)
+    site = str(REPO / "inventory" / "lab")
+    assert main(["export-netbox", site, "--url", "http://127.0.0.1:1"]) == 2
+    printed = capsys.readouterr()
+    assert said in printed.err
+    assert "secret" not in printed.err

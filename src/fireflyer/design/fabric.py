@@ -176,6 +176,7 @@ class _Builder:
             management=self.addresses.address("management", number),
             loopback=self.addresses.address("loopback", number),
             serial=asset.serial if asset else "",
+            mac=asset.mac if asset else "",
         )
 
     def nodes(self, managers: tuple[str, ...]) -> Iterator[Node]:

@@ -78,7 +78,9 @@ class Switch:
     management: IPAddress
     loopback: IPAddress
     serial: str
-    """Empty where the asset list does not have it."""
+    """Empty, like the address below, where the asset list does not have it."""
+    mac: str = ""
+    """Of the management port."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

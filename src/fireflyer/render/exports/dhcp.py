@@ -38,7 +38,7 @@ def reservations(fabric: Fabric) -> tuple[list[Reservation], list[str]]:
 
 def _mac(device: Switch | Node) -> str:
     """Return the MAC of a device's management port; the asset list has none of switches."""
-    return device.mac if isinstance(device, Node) else ""
+    return device.mac
 
 
 def dnsmasq(wiring: Wiring) -> Files:
