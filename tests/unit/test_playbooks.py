@@ -51,7 +51,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("batch", ["switches", "switches_zone_c"])
+@pytest.mark.parametrize("batch", ["switches", "switches_zone_c", "compute"])
 def test_a_batch_that_leaves_nothing_to_carry_on_is_refused(batch: str) -> None:
     done = run("-e", f"network_batch={batch} switch_config_apply=true")
     assert done.returncode == 2
