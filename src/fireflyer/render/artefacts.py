@@ -4,48 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from importlib import import_module
 from typing import TypeAlias
 
 from fireflyer.model.fabric import Fabric
-from fireflyer.render import (
-    cabling,
-    eos,
-    exports,
-    frr,
-    hosts,
-    ibsim,
-    mlnxos,
-    nvue,
-    opensm,
-    report,
-    sonic,
-    topology_conf,
-    ztp,
-)
 from fireflyer.render.write import Batch
 
 Content: TypeAlias = str | bytes
 Files: TypeAlias = Mapping[str, str] | Iterable[tuple[str, Content]]
 """What a printer gives: contents by name, or pairs of them one after the other."""
 
-_PRINTERS: Mapping[str, Callable[[Fabric], Files]] = {
-    "cabling": cabling.files,
-    "eos": eos.files,
-    "exports": exports.files,
-    "frr": frr.files,
-    "ibsim": ibsim.files,
-    "inventory": hosts.files,
-    "mlnxos": mlnxos.files,
-    "nvue": nvue.files,
-    "opensm": opensm.files,
-    "report": report.files,
-    "slurm": topology_conf.files,
-    "sonic": sonic.files,
-    "ztp": ztp.files,
+_MODULES: Mapping[str, str] = {
+    "cabling": "cabling",
+    "eos": "eos",
+    "exports": "exports",
+    "frr": "frr",
+    "ibsim": "ibsim",
+    "inventory": "hosts",
+    "mlnxos": "mlnxos",
+    "nvue": "nvue",
+    "opensm": "opensm",
+    "report": "report",
+    "slurm": "topology_conf",
+    "sonic": "sonic",
+    "ztp": "ztp",
 }
+"""The module of `fireflyer.render` that prints each group, by its function `files`."""
 
-GROUPS = tuple(_PRINTERS)
+GROUPS = tuple(_MODULES)
 """Top-level folders of the output; `render --only` takes one of them."""
+
+
+def printer(group: str) -> Callable[[Fabric], Files]:
+    """Return what prints a group; its module is read when it is wanted, and not before."""
+    found: Callable[[Fabric], Files] = import_module(f"fireflyer.render.{_MODULES[group]}").files
+    return found
 
 
 def stream(fabric: Fabric, groups: tuple[str, ...] = GROUPS) -> Iterator[tuple[str, Content]]:
@@ -55,7 +48,7 @@ def stream(fabric: Fabric, groups: tuple[str, ...] = GROUPS) -> Iterator[tuple[s
     should give them.
     """
     for group in groups:
-        files = _PRINTERS[group](fabric)
+        files = printer(group)(fabric)
         for name, content in files.items() if isinstance(files, Mapping) else files:
             yield f"{group}/{name}", content
 

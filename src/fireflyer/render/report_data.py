@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
-
-import numpy as np
 
 from fireflyer.model.fabric import CableRole, Fabric, Layer, Node, Role, Switch
 from fireflyer.model.hardware import NodeModel, SwitchModel
@@ -137,7 +137,13 @@ def _cables(fabric: Fabric, number: Mapping[str, int]) -> Json:
     }
 
 
+_CODES = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q"}
+"""Type codes of `array`."""
+
+
 def _column(kind: str, values: Sequence[int]) -> list[str]:
     """Return a type and an array: u8, u16, u32 or u64, little-endian, in base64."""
-    array = np.array(values, dtype=f"<u{int(kind[1:]) // 8}")
-    return [kind, base64.b64encode(array.tobytes()).decode()]
+    found = array(_CODES[kind], values)
+    if sys.byteorder == "big":
+        found.byteswap()
+    return [kind, base64.b64encode(found.tobytes()).decode()]
