@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from math import ceil
 
 from fireflyer.errors import Problem
@@ -56,11 +55,9 @@ def lossless(cluster: Cluster, model: SwitchModel, ports: Iterable[PortConfig]) 
     if ethernet is None or model.buffer is None or not queues:
         return None
     used = [port for port in ports if port.role is not PortRole.UNUSED]
-    profiles = {
-        (port.gbps, port.cable_m): _profile(model.buffer, port, ethernet.mtu)
-        for port in sorted(used, key=lambda port: (port.gbps, port.cable_m))
-    }
-    headroom = queues * sum(profiles[p.gbps, p.cable_m].headroom_bytes for p in used)
+    kinds = Counter((port.gbps, port.cable_m) for port in used)
+    profiles = {kind: _profile(model.buffer, *kind, ethernet.mtu) for kind in sorted(kinds)}
+    headroom = queues * sum(profiles[kind].headroom_bytes * count for kind, count in kinds.items())
     pool = model.buffer.total_bytes - headroom
     return Lossless(
         profiles=tuple(profiles.values()),
@@ -72,12 +69,12 @@ def lossless(cluster: Cluster, model: SwitchModel, ports: Iterable[PortConfig]) 
     )
 
 
-def _profile(buffer: SwitchBuffer, port: PortConfig, mtu: int) -> LosslessProfile:
+def _profile(buffer: SwitchBuffer, gbps: int, cable_m: int, mtu: int) -> LosslessProfile:
     return LosslessProfile(
-        name=f"lossless_{port.gbps}g_{port.cable_m}m",
-        gbps=port.gbps,
-        cable_m=port.cable_m,
-        headroom_bytes=headroom_bytes(buffer, port.gbps, port.cable_m, mtu),
+        name=f"lossless_{gbps}g_{cable_m}m",
+        gbps=gbps,
+        cable_m=cable_m,
+        headroom_bytes=headroom_bytes(buffer, gbps, cable_m, mtu),
         xon_bytes=_cells(2 * mtu, buffer) * buffer.cell_bytes,
     )
 
@@ -100,14 +97,15 @@ def buffer_problems(
     queues = sum(row.lossless for row in site.cluster.traffic.classes)
     if ethernet is None or not queues:
         return []
-    headroom = lru_cache(headroom_bytes)
-    needs: Counter[str] = Counter()
+    used: Counter[tuple[str, int, float]] = Counter()
     for cable in cables:
-        for end in (cable.a.device, cable.z.device):
-            if (switch := switches.get(end)) is not None and switch.model.buffer is not None:
-                cable_m = ceil(cable.length_m)
-                buffer = switch.model.buffer
-                needs[end] += queues * headroom(buffer, cable.gbps, cable_m, ethernet.mtu)
+        used[cable.a.device, cable.gbps, cable.length_m] += 1
+        used[cable.z.device, cable.gbps, cable.length_m] += 1
+    needs: Counter[str] = Counter()
+    for (end, gbps, length_m), count in used.items():
+        if (switch := switches.get(end)) is not None and switch.model.buffer is not None:
+            a_queue = headroom_bytes(switch.model.buffer, gbps, ceil(length_m), ethernet.mtu)
+            needs[end] += queues * count * a_queue
     worst: dict[Layer, str] = {}
     for name, need in needs.items():
         layer = switches[name].layer

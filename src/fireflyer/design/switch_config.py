@@ -45,7 +45,7 @@ class _View:
         assert fabric.system is not None
         self.system = fabric.system
         self.queues = queues(self.cluster) if self.ethernet else ()
-        self.names: dict[tuple[str, int], str] = {}
+        self.names: dict[str, list[str]] = {}
 
     @cached_property
     def cabled(self) -> Mapping[str, dict[int, tuple[Cable, Port]]]:
@@ -110,10 +110,13 @@ class _View:
         if switch is None:
             found = self.fabric.node_port[port]
             return found.name if self.ethernet else found.hca
-        key = (switch.model.name, port.number)
-        if key not in self.names:
-            self.names[key] = switch.model.interface(self.system, port.number)
-        return self.names[key]
+        model = switch.model
+        names = self.names.get(model.name)
+        if names is None:
+            numbers = range(1, model.ports + 1)
+            names = [model.interface(self.system, number) for number in numbers]
+            self.names[model.name] = names
+        return names[port.number - 1]
 
     def configure(self, switch: Switch) -> SwitchConfig:
         cluster, ethernet = self.cluster, self.ethernet
