@@ -56,11 +56,14 @@ class AddressPlan:
         """Return the host number of a switch; each layer has a quarter of the block."""
         return self.blocks.switch.first + self._quarter(layer) + index * self.trees + tree
 
-    def leaf_network(self, tree: str, index: int, ports: int) -> IPNetwork:
-        """Return the network of a tree's leaf with so many ports; leaves count from 0."""
+    def leaf_network(self, tree: str, index: int, ports: int) -> tuple[IPNetwork, IPAddress]:
+        """Return the network of a tree's leaf with so many ports, and the leaf's address in it.
+
+        Leaves count from 0.
+        """
         length = leaf_prefix_length(ports)
         first = self.networks[f"roce_{tree}"].first + (index << (32 - length))
-        return IPNetwork((first, length))
+        return IPNetwork((first, length)), IPAddress(first + 1, 4)
 
     def _quarter(self, layer: Layer) -> int:
         return list(Layer).index(layer) * (self.blocks.switch.size // 4)

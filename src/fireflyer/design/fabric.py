@@ -315,9 +315,8 @@ class _Builder:
         (tree, rail, leaf), plan = end, self.addresses
         name = self.trees[tree]
         if self.site.cluster.fabric.technology == "ethernet":
-            network = self.leaf_networks[leaf.device]
-            gateway = IPAddress(network.first + 1, 4)
-            address = IPAddress(network.first + 1 + leaf.number, 4)
+            network, gateway = self.leaf_networks[leaf.device]
+            address = IPAddress(int(gateway) + leaf.number, 4)
         else:
             network, gateway = plan.networks[ipoib_name(name, rail)], None
             address = plan.address(ipoib_name(name, rail), number)

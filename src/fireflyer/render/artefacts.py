@@ -55,8 +55,8 @@ def stream(fabric: Fabric, groups: tuple[str, ...] = GROUPS) -> Iterator[tuple[s
 
 SWITCH_GROUPS = frozenset({"eos", "frr", "mlnxos", "nvue", "sonic"})
 """Groups that print what `switch_configs` computes once for all of them."""
-LARGE_CABLES = 10_000
-"""A site with so many cables is rendered by several processes."""
+LARGE_CABLES = 2_000
+"""A site with so many cables is rendered by two processes."""
 
 
 def batches(fabric: Fabric, groups: tuple[str, ...] = GROUPS) -> list[Batch]:
@@ -67,8 +67,8 @@ def batches(fabric: Fabric, groups: tuple[str, ...] = GROUPS) -> list[Batch]:
 
 
 def workers(fabric: Fabric) -> int:
-    """Return how many processes are worth their start."""
-    return 8 if len(fabric.cables) > LARGE_CABLES else 1
+    """Return how many processes are worth their start; each takes memory of its own."""
+    return 2 if len(fabric.cables) > LARGE_CABLES else 1
 
 
 def artefacts(fabric: Fabric, groups: tuple[str, ...] = GROUPS) -> dict[str, str]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TypeAlias
 
@@ -26,6 +24,9 @@ def write_batches(folder: Path, batches: Sequence[Batch], workers: int) -> list[
     workers = min(workers, len(batches), os.cpu_count() or 1)
     if workers <= 1:
         return [entry for batch in batches for entry in _write(folder, batch())]
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor  # slow to import, and seldom wanted
+
     forked = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(workers, forked, _inherit, (folder, batches)) as pool:
         return [
