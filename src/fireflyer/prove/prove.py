@@ -11,6 +11,7 @@ from fireflyer.model.fabric import Fabric
 from fireflyer.prove.artefacts import artefact_findings
 from fireflyer.prove.ethernet.part import frr_files, living_fabric
 from fireflyer.prove.infiniband.part import infiniband
+from fireflyer.prove.netbox import netbox
 from fireflyer.prove.part import Part, Progress, Proof
 from fireflyer.prove.switches.checks import switch_provers
 from fireflyer.render import GROUPS
@@ -22,13 +23,14 @@ Prover: TypeAlias = Callable[[Fabric, Path, Progress], Part]
 def provers(fabric: Fabric) -> Mapping[str, Prover]:
     """Return what proves a site of this technology and switch system, by name."""
     if not fabric.is_ethernet:
-        return {"infiniband": infiniband, **switch_provers(fabric)}
-    return {**switch_provers(fabric), "frr": frr_files, "routing": living_fabric}
+        return {"infiniband": infiniband, **switch_provers(fabric), "netbox": netbox}
+    routed: Mapping[str, Prover] = {"frr": frr_files, "routing": living_fabric}
+    return {**switch_provers(fabric), "netbox": netbox, **routed}
 
 
 def proved_groups(fabric: Fabric) -> tuple[str, ...]:
     """Return the groups of artefacts that `prove` loads."""
-    wanted = {"frr"} if fabric.is_ethernet else {"ibsim", "opensm"}
+    wanted = {"exports", *(("frr",) if fabric.is_ethernet else ("ibsim", "opensm"))}
     if fabric.system is not None:
         wanted.add(fabric.system)
     return tuple(group for group in GROUPS if group in wanted)
