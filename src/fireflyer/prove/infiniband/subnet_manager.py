@@ -57,6 +57,7 @@ def subnet_manager(
     log, out = folder / "osm.log", folder / "osm.out"
     command = [program("opensm"), "-F", str(config / "opensm.conf"), "-D", ERROR_INFO_ROUTING]
     command += ["-e", "-f", str(log), "--dump_files_dir", str(folder)]
+    command += ["--sweep", "0"]  # a later sweep would write the dumps while they are read
     with out.open("wb") as stream:
         process = subprocess.Popen(  # noqa: S603 - our own program
             command,
