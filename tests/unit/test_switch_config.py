@@ -14,6 +14,7 @@ from tests.conftest import REPO, MakeSite
 from tests.sites import ETHERNET, PLANES
 
 from fireflyer.design import design
+from fireflyer.design.asn import LEAVES, PER_TREE, SPINES, asn
 from fireflyer.design.lossless import headroom_bytes
 from fireflyer.design.switch_config import switch_configs
 from fireflyer.design.traffic import percentages
@@ -98,6 +99,16 @@ def test_as_numbers_keep_paths_out_of_two_spines(make_site: MakeSite) -> None:
     assert len(set(leaves)) == len(leaves)
     of_layer = {(s.layer, s.tree): asns[s.name] for s in fabric.switches}
     assert len(set(of_layer.values())) == len(of_layer)
+
+
+def test_no_two_switches_of_different_kinds_share_a_number() -> None:
+    first, trees = 4_200_000_000, range(8)
+    kinds = [{asn(first, Layer.INTERZONE, 0, 0, 0)}]
+    for tree in trees:
+        kinds.append({asn(first, Layer.CORE, tree, 0, 0)})
+        kinds += [{asn(first, Layer.SPINE, tree, pod, 0)} for pod in range(LEAVES - SPINES)]
+        kinds += [{asn(first, Layer.LEAF, tree, 0, n)} for n in range(PER_TREE - LEAVES)]
+    assert len(set().union(*kinds)) == len(kinds)
 
 
 @pytest.mark.parametrize("dcqcn", [False, True])

@@ -34,10 +34,17 @@ def asn(first: int, layer: Layer, tree: int, pod: int, index: int) -> int:
 
 
 def asn_problems(site: Site) -> list[Problem]:
-    """Return the problem of numbers that leave the private range they begin in."""
-    fabric = site.cluster.fabric
+    """Return the problems of too few numbers in a tree, or of ones that are not private."""
+    fabric, at = site.cluster.fabric, site.document.problem
     if fabric.ethernet is None:
         return []
+    for key, count, most in (
+        ("cluster.fabric.leaf.count", fabric.leaf.count, PER_TREE - LEAVES),
+        ("cluster.fabric.pods_per_zone", fabric.pods_per_zone, LEAVES - SPINES),
+    ):
+        if count > most:
+            limit = f"a tree has AS numbers for {most:,}"
+            return [at(key, count, limit, f"lower it to at most {most}")]
     first = fabric.ethernet.asn_first
     trees = fabric.zones * fabric.planes
     last = asn(first, Layer.LEAF, trees - 1, 0, fabric.leaf.count - 1)
@@ -46,4 +53,4 @@ def asn_problems(site: Site) -> list[Problem]:
     limit = f"numbers {first} to {last} are not private (RFC 6996)"
     remedy = "use 4200000000"
     key = "cluster.fabric.ethernet.asn_first"
-    return [site.document.problem(key, first, limit, remedy)]
+    return [at(key, first, limit, remedy)]
