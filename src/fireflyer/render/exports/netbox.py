@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from fireflyer.design.switch_config import switch_configs
 from fireflyer.model.fabric import Fabric, Node, Switch
 from fireflyer.render.exports import netbox_interfaces
-from fireflyer.render.exports.netbox_interfaces import LOOPBACK, MANAGEMENT, Row, cable_type
+from fireflyer.render.exports.netbox_interfaces import Row, cable_type
 from fireflyer.render.exports.wiring import Files, Link, Wiring
+from fireflyer.render.interface_names import UNCONFIGURED, interface_names
 
 _INTERFACE: Final = "dcim.interface"
 
@@ -144,20 +146,32 @@ def _prefixes(fabric: Fabric) -> Table:
 
 
 def _addresses(fabric: Fabric) -> Table:
+    """Return the address of every interface: of devices, of routers in VLANs, of numbered links."""
     columns = ("address", "status", "dns_name", "device", "interface", "is_primary")
     length = fabric.networks["management"].prefixlen
     domain = fabric.intent.domain
+    of_switches = interface_names(fabric.system)
     rows: list[Row] = []
     for device in _every_device(fabric):
-        name = device.name
-        dns = f"{name}.{domain}"
-        rows.append((f"{device.management}/{length}", "active", dns, name, MANAGEMENT, "true"))
-        rows.append((f"{device.loopback}/32", "active", "", name, LOOPBACK, "false"))
+        name, names = device.name, of_switches if isinstance(device, Switch) else UNCONFIGURED
+        dns, at = f"{name}.{domain}", names.management
+        rows.append((f"{device.management}/{length}", "active", dns, name, at, "true"))
+        rows.append((f"{device.loopback}/32", "active", "", name, names.loopback, "false"))
+    for switch in switch_configs(fabric):
+        if hosts := switch.hosts:
+            address = f"{hosts.gateway}/{hosts.network.prefixlen}"
+            at = of_switches.of_vlan(hosts.vlan)
+            rows.append((address, "active", "", switch.name, at, "false"))
+        rows += [
+            (f"{port.address}/31", "active", "", switch.name, port.name, "false")
+            for port in switch.ports
+            if port.address is not None
+        ]
     for node in fabric.nodes:
-        for port in node.ports:
-            address = f"{port.address}/{port.network.prefixlen}"
-            interface = port.name if fabric.is_ethernet else port.hca
-            rows.append((address, "active", "", node.name, interface, "false"))
+        for node_port in node.ports:
+            address = f"{node_port.address}/{node_port.network.prefixlen}"
+            at = node_port.name if fabric.is_ethernet else node_port.hca
+            rows.append((address, "active", "", node.name, at, "false"))
     return Table("ip-addresses", columns, rows)
 
 
