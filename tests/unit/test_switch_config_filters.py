@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 import yaml
 from roles.switch_config.filter_plugins import switch_config as filters
 
@@ -64,6 +65,30 @@ def test_nothing_secret_is_shown() -> None:
     assert "username ada secret" in shown
 
 
+@pytest.mark.parametrize(
+    ("line", "secret"),
+    [
+        ("-tacacs-server host 10.0.0.9 key 7 0822455D0A16", "0822455D0A16"),
+        ("-radius-server key 0 plainkey", "plainkey"),
+        ("-snmp-server community s3cret ro", "s3cret"),
+        ("-        password: old one", "old one"),
+        ("-        encrypt-aes: oldkey", "oldkey"),
+        ('-    "passkey": "hunter2",', "hunter2"),
+        ('-    "SNMP_USER_AUTH_PASSWORD": "oldauth",', "oldauth"),
+        ("-tacacs-server key 8a $abc$def", "$abc$def"),
+    ],
+)
+def test_nothing_secret_is_shown_of_what_is_removed(line: str, secret: str) -> None:
+    shown = filters.masked(line, [], [])
+    assert secret not in shown
+    assert shown.startswith(line.partition(secret)[0])
+
+
+def test_an_empty_value_of_the_vault_hides_nothing() -> None:
+    user = {"name": "ada", "password_hash": "", "authorized_key": "ssh-ed25519 AAAA"}
+    assert filters.masked("hostname x", [user], []) == "hostname x"
+
+
 def bgp(**states: str) -> str:
     """Return what `show bgp summary json` prints."""
     peers = {name: {"state": state} for name, state in states.items()}
@@ -83,6 +108,40 @@ def test_a_session_that_is_no_longer_wanted_is_not_lost_unless_all_are() -> None
     assert filters.lost(before, one) == []
     assert filters.lost(before, {}) == ["swp1", "swp2"]
     assert filters.lost({}, {}) == []
+
+
+def named(**states: str) -> str:
+    """Return what `show bgp summary json` prints of neighbours that say their names."""
+    peers = {
+        name: {"state": state, "hostname": f"switch-of-{name}"} for name, state in states.items()
+    }
+    return json.dumps({"ipv4Unicast": {"peers": peers}})
+
+
+def test_a_peer_is_well_but_for_what_it_lost_since_the_start() -> None:
+    before = named(swp1="Established", swp2="Established", swp3="Idle")
+    assert filters.peer_lost(before, before, "frr", "x") == []
+    after = named(swp1="Established", swp2="Active", swp3="Idle")
+    assert filters.peer_lost(before, after, "frr", "x") == ["swp2"]
+    assert filters.peer_lost(before, after, "frr", "switch-of-swp2") == []
+    assert filters.peer_lost(bgp(swp1="Idle"), bgp(swp1="Idle"), "frr", "x") == []
+    forgotten = bgp(swp1="Established", swp2="Active", swp3="Idle")
+    assert filters.peer_lost(before, forgotten, "frr", "switch-of-swp2") == []
+
+
+def test_eos_says_how_a_neighbour_is_described() -> None:
+    def answer(state: str) -> str:
+        peers = {
+            "10.0.0.1": {"peerState": state, "description": "a-leaf01"},
+            "10.0.0.3": {"peerState": "Established", "description": "a-leaf02"},
+        }
+        return json.dumps({"vrfs": {"default": {"peers": peers}}})
+
+    assert filters.sessions(answer("Idle"), "eos") == {"10.0.0.1": False, "10.0.0.3": True}
+    assert filters.peer_lost(answer("Established"), answer("Idle"), "eos", "a-leaf02") == [
+        "10.0.0.1"
+    ]
+    assert filters.peer_lost(answer("Established"), answer("Idle"), "eos", "a-leaf01") == []
 
 
 def test_infiniband_ports_with_a_cable_count() -> None:

@@ -18,7 +18,9 @@ MASK = "********"
 SECRETS = re.compile(
     r"\$(?:1|5|6|y|7|2[aby]?|argon2\w*)\$[^\s\"',]+"  # crypt(5)
     r"|(?<=secret )\S.*|(?<=password )\S.*|(?<=auth sha )\S+|(?<=priv aes )\S+"
-    r"|(?<=priv aes-128 )\S+|(?<=PASSWORD\": \")[^\"]+|(?<=-password: )\S+|(?<=passphrase: )\S+"
+    r"|(?<=priv aes-128 )\S+|(?<=key 7 )\S+|(?<=key 0 )\S+|(?<=key 8a )\S+|(?<=community )\S+"
+    r"|(?<=password: )\S.*|(?<=passphrase: )\S.*|(?<=encrypt-aes: )\S.*|(?<=encrypt-des: )\S.*"
+    r"|(?<=PASSWORD\": \")[^\"]+|(?<=passkey\": \")[^\"]+|(?<=secret\": \")[^\"]+"
 )
 
 
@@ -86,11 +88,25 @@ def masked(text: str, *secrets: Iterable[Mapping[str, str]]) -> str:
         for users in secrets
         for user in users
         for name, value in user.items()
-        if name not in ("name", "authorized_key")
+        if value and name not in ("name", "authorized_key")
     }
     for value in sorted(known, key=len, reverse=True):
         text = text.replace(value, MASK)
     return SECRETS.sub(MASK, text)
+
+
+def _peers(text: str | list[Any], system: str) -> dict[str, dict[str, Any]]:
+    """Return what a switch that speaks BGP says of each neighbour."""
+    if isinstance(text, list):  # eAPI: an answer a command
+        text = json.dumps(text[-1]) if isinstance(text[-1], dict) else str(text[-1])
+    found = json.loads(text or "{}")
+    families = [found.get("vrfs", {}).get("default", {})] if system == "eos" else found.values()
+    return {
+        name: peer
+        for family in families
+        if isinstance(family, dict)
+        for name, peer in family.get("peers", {}).items()
+    }
 
 
 def sessions(text: str | list[Any], system: str) -> dict[str, bool]:
@@ -98,25 +114,15 @@ def sessions(text: str | list[Any], system: str) -> dict[str, bool]:
 
     Ethernet: BGP neighbours. InfiniBand: ports with a cable, up when they are active.
     """
-    if isinstance(text, list):  # eAPI: an answer a command
-        text = json.dumps(text[-1]) if isinstance(text[-1], dict) else str(text[-1])
     if system == "mlnxos":
-        blocks = re.split(r"(?m)^(?=IB\d+/\S+ state)", text)[1:]
+        blocks = re.split(r"(?m)^(?=IB\d+/\S+ state)", str(text))[1:]
         return {
             block.split(maxsplit=1)[0]: bool(re.search(r"Logical port state\s*:\s*Active", block))
             for block in blocks
             if re.search(r"Physical port state\s*:\s*LinkUp", block)
         }
-    found = json.loads(text or "{}")
-    if system == "eos":
-        peers = found.get("vrfs", {}).get("default", {}).get("peers", {})
-        return {name: peer["peerState"] == "Established" for name, peer in peers.items()}
-    return {
-        name: peer["state"] == "Established"
-        for family in found.values()
-        if isinstance(family, dict)
-        for name, peer in family.get("peers", {}).items()
-    }
+    state = "peerState" if system == "eos" else "state"
+    return {name: peer[state] == "Established" for name, peer in _peers(text, system).items()}
 
 
 def lost(before: Mapping[str, bool], after: Mapping[str, bool]) -> list[str]:
@@ -128,6 +134,26 @@ def lost(before: Mapping[str, bool], after: Mapping[str, bool]) -> list[str]:
     if were_up and not any(after.values()):
         return sorted(were_up)
     return sorted(name for name in were_up if not after.get(name, True))
+
+
+def peer_lost(before: str, now: str, system: str, switch: str) -> list[str]:
+    """Return sessions of a peer that were up before and are not now, but those with one switch.
+
+    FRR and what is made of it say what a neighbour calls itself, EOS how it is described;
+    InfiniBand ports say neither, so that all of them count.
+    """
+    readings = () if system == "mlnxos" else (_peers(before, system), _peers(now, system))
+    with_it = {
+        name
+        for peers in readings
+        for name, peer in peers.items()
+        if switch in (peer.get("hostname"), peer.get("desc"), peer.get("description"))
+    }
+    then, after = (
+        {name: up for name, up in sessions(text, system).items() if name not in with_it}
+        for text in (before, now)
+    )
+    return lost(then, after)
 
 
 def down(found: Mapping[str, bool]) -> list[str]:
@@ -166,6 +192,6 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Return the filters by name."""
-        found = (lines, merged, missing, difference, masked, sessions, lost, down, minutes, clock,
-                 after, quoted)  # fmt: skip
+        found = (lines, merged, missing, difference, masked, sessions, lost, peer_lost, down,
+                 minutes, clock, after, quoted)  # fmt: skip
         return {f"switch_config_{function.__name__}": function for function in found}
