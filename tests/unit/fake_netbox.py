@@ -48,6 +48,8 @@ CHOICES = {
     },
 }
 
+INTERFACE = {"object_type": "dcim.interface"}
+
 
 class FakeNetbox:
     """Objects by endpoint and id, and how many writes there were."""
@@ -56,6 +58,7 @@ class FakeNetbox:
         """Start empty."""
         self.objects: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in REQUIRED}
         self.writes = 0
+        self.refuses_changes = False
 
     def wrong(self, name: str, body: dict[str, Any]) -> str:
         """Return what NetBox would not take of a new object."""
@@ -78,7 +81,7 @@ class FakeNetbox:
 
     def add(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
         """Store an object."""
-        found = body | {"id": len(self.objects[name]) + 1}
+        found = body | {"id": max(self.objects[name], default=0) + 1}
         self.objects[name][found["id"]] = found
         for end in [*body.get("a_terminations", []), *body.get("b_terminations", [])]:
             self.objects["dcim/interfaces"][end["object_id"]]["cable"] = found["id"]
@@ -92,11 +95,34 @@ class FakeNetbox:
                 other = self.objects[target][found[field]]
                 result[field] = {"id": other["id"], "name": other.get("name", "")}
         for side in ("a_terminations", "b_terminations"):
-            for end in found.get(side, []):
-                interface = self.objects["dcim/interfaces"][end["object_id"]]
-                shown = self.shown("dcim/interfaces", interface)
-                result[side] = [{**end, "object": {k: shown[k] for k in ("id", "name", "device")}}]
+            if side in found:
+                result[side] = [self.shown_end(end) for end in found[side]]
+        if found.get("assigned_object_type") == "dcim.interface":
+            shown = self.shown_end({"object_id": found["assigned_object_id"]} | INTERFACE)
+            result["assigned_object"] = shown["object"]
         return result
+
+    def shown_end(self, end: dict[str, Any]) -> dict[str, Any]:
+        """Return the end of a cable; that of a power feed or a circuit has no device."""
+        if end["object_type"] != "dcim.interface":
+            return {**end, "object": {"id": end["object_id"], "name": "1", "display": "1"}}
+        interface = self.objects["dcim/interfaces"][end["object_id"]]
+        shown = self.shown("dcim/interfaces", interface)
+        return {**end, "object": {k: shown[k] for k in ("id", "name", "device")}}
+
+    def stands_in(self, name: str, found: dict[str, Any], site: int) -> bool:
+        """Return whether an object belongs to a site."""
+        if name == "dcim/interfaces":
+            return bool(self.objects["dcim/devices"][found["device"]]["site"] == site)
+        if name == "dcim/cables":
+            interfaces = self.objects["dcim/interfaces"]
+            ends = [*found["a_terminations"], *found["b_terminations"]]
+            return any(
+                end["object_type"] != "dcim.interface"  # of this site, for all anyone knows
+                or self.stands_in("dcim/interfaces", interfaces[end["object_id"]], site)
+                for end in ends
+            )
+        return bool(found["site"] == site)
 
 
 @contextmanager
@@ -131,13 +157,17 @@ def running() -> Iterator[tuple[FakeNetbox, str]]:
             if not name:
                 return
             found = list(netbox.objects[name].values())
-            sites = {site["slug"] for site in netbox.objects["dcim/sites"].values()}
-            if query.get("site", "") not in {"", *sites}:
+            sites = {site["slug"]: site["id"] for site in netbox.objects["dcim/sites"].values()}
+            wanted = query.pop("site", "")
+            if wanted not in {"", *sites}:
                 self.answer(400, {"site": ["Select a valid choice."]})
                 return
+            if wanted:
+                found = [o for o in found if netbox.stands_in(name, o, sites[wanted])]
             first = int(query.get("offset", 0))
             size = int(query.get("limit", PAGE))
             more = f"http://{self.headers['Host']}/api/{name}/?offset={first + size}&limit={size}"
+            more += f"&site={wanted}" if wanted else ""
             self.answer(
                 200,
                 {
@@ -160,6 +190,9 @@ def running() -> Iterator[tuple[FakeNetbox, str]]:
 
         def do_PATCH(self) -> None:
             name, _, bodies = self.asked()
+            if netbox.refuses_changes:
+                self.answer(503, {"detail": "busy"})
+                return
             netbox.writes += 1
             for body in bodies:
                 netbox.objects[name][body["id"]].update(body)

@@ -100,6 +100,78 @@ def test_a_port_with_another_cable_is_refused(lab: Fabric, netbox: tuple[FakeNet
         export(lab, url, TOKEN, apply=True)
 
 
+def test_cables_that_are_not_the_fabrics_are_left(
+    lab: Fabric, netbox: tuple[FakeNetbox, str]
+) -> None:
+    server, url = netbox
+    export(lab, url, TOKEN, apply=True)
+    for kinds in (("dcim.powerport", "dcim.powerfeed"), ("circuits.circuittermination",) * 2):
+        ends = [[{"object_type": kind, "object_id": 1}] for kind in kinds]
+        number = max(server.objects["dcim/cables"]) + 1
+        server.objects["dcim/cables"][number] = {
+            "id": number,
+            "a_terminations": ends[0],
+            "b_terminations": ends[1],
+        }
+    assert [count for count in export(lab, url, TOKEN, apply=True) if count.missing] == []
+
+
+@pytest.mark.parametrize("same_name", [True, False])
+def test_another_sites_address_is_not_taken_for_ones_own(
+    make_site: MakeSite, netbox: tuple[FakeNetbox, str], same_name: bool
+) -> None:
+    server, url = netbox
+    fabric = design(load_site(make_site("lab")))
+    export(fabric, url, TOKEN, apply=True)
+    server.objects["dcim/sites"][1] |= {"name": "other", "slug": "other"}
+    if not same_name:
+        for device in server.objects["dcim/devices"].values():
+            device["name"] = f"other-{device['name']}"
+    first = fabric.switches[0]
+    other = first.name if same_name else f"other-{first.name}"
+    writes = server.writes
+    with pytest.raises(
+        OperatingError,
+        match=f"/24 of {first.name} mgmt0 is in NetBox already, on {other} mgmt0: remove it",
+    ):
+        export(fabric, url, TOKEN)
+    assert server.writes == writes
+
+
+def test_an_address_of_a_vrf_is_another(lab: Fabric, netbox: tuple[FakeNetbox, str]) -> None:
+    server, url = netbox
+    address = f"{lab.switches[0].management}/24"
+    server.objects["ipam/ip-addresses"][1] = {"id": 1, "address": address, "vrf": {"id": 1}}
+    export(lab, url, TOKEN, apply=True)
+    found = [o for o in server.objects["ipam/ip-addresses"].values() if o["address"] == address]
+    assert len(found) == 2
+
+
+def test_a_reserved_address_is_not_given_out(lab: Fabric, netbox: tuple[FakeNetbox, str]) -> None:
+    server, url = netbox
+    address = f"{lab.switches[0].management}/32"
+    server.objects["ipam/ip-addresses"][1] = {"id": 1, "address": address}
+    with pytest.raises(OperatingError, match="is in NetBox already, on no interface: remove"):
+        export(lab, url, TOKEN)
+
+
+def test_primary_addresses_that_a_lost_request_left_out_are_set(
+    lab: Fabric, netbox: tuple[FakeNetbox, str]
+) -> None:
+    server, url = netbox
+    server.refuses_changes = True
+    with pytest.raises(OperatingError, match="refused ip-addresses"):
+        export(lab, url, TOKEN, apply=True)
+    server.refuses_changes = False
+    missing = {count.name: count.missing for count in export(lab, url, TOKEN)}
+    assert (missing["ip-addresses"], missing["primary-ips"]) == (
+        0,
+        len(lab.switches) + len(lab.nodes),
+    )
+    export(lab, url, TOKEN, apply=True)
+    assert all(device["primary_ip4"] for device in server.objects["dcim/devices"].values())
+
+
 def test_a_wrong_token_is_said(lab: Fabric, netbox: tuple[FakeNetbox, str]) -> None:
     with pytest.raises(OperatingError, match=r"refused manufacturers: .*403"):
         export(lab, netbox[1], "wrong")
