@@ -7,12 +7,15 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 from tests.conftest import REPO
 
 from fireflyer.design import design
 from fireflyer.load import load_site
 from fireflyer.model.fabric import Fabric, Role
-from fireflyer.render.exports import files
+from fireflyer.model.hardware import NodeModel
+from fireflyer.render.exports import files, nccl
+from fireflyer.render.exports.wiring import wiring
 
 
 @pytest.mark.parametrize("site", ["fire-flyer-2", "fire-flyer-roce"])
@@ -41,6 +44,31 @@ def test_no_bus_id_looks_like_a_real_one(fire_flyer_2: Fabric) -> None:
     ids = [item.attrib["busid"] for item in ET.fromstring(content).iter("pci")]
     assert len(ids) == len(set(ids))
     assert {bus_id[:4] for bus_id in ids} == {"ffff", "fffe"}
+
+
+@pytest.mark.parametrize(
+    ("site", "speed"),
+    [
+        ("fire-flyer-2", "16.0 GT/s PCIe"),
+        ("fire-flyer-roce", "16.0 GT/s PCIe"),
+        ("next-gen", "32.0 GT/s PCIe"),
+    ],
+)
+def test_every_pcie_link_has_its_speed(site: str, speed: str) -> None:
+    fabric = design(load_site(REPO / "inventory" / site))
+    model = next(fabric.nodes_of(Role.COMPUTE)).model
+    content = "".join(text for _, text in nccl.files(wiring(fabric)) if isinstance(text, str))
+    links = list(ET.fromstring(content).iter("pci"))
+    assert len(links) >= len(model.gpus) + len(model.nics)
+    assert {(pci.attrib["link_speed"], pci.attrib["link_width"]) for pci in links} == {
+        (speed, "16")
+    }
+
+
+def test_gpus_need_a_pcie_speed() -> None:
+    model = next(design(load_site(REPO / "inventory/fire-flyer-2")).nodes_of(Role.COMPUTE)).model
+    with pytest.raises(ValidationError, match="a node with gpus needs pcie_gts"):
+        NodeModel.model_validate(model.model_dump() | {"pcie_gts": None})
 
 
 def test_monitoring_has_every_device_once(fire_flyer_2: Fabric) -> None:

@@ -145,7 +145,15 @@ class NodeModel(Record):
     nvme_drive_tb: Annotated[float, Field(ge=0)] = 0.0
     root_port_gbytes_per_s: Watts | None = None
     """What one root port carries to the processor's fabric, GB/s."""
+    pcie_gts: Literal[8, 16, 32, 64] | None = None
+    """Transfers of one PCIe lane, GT/s: 16 of the fourth generation, 32 of the fifth."""
     source: str
+
+    @model_validator(mode="after")
+    def _gpus_have_a_speed(self) -> Self:
+        if self.gpus and self.pcie_gts is None:
+            raise ValueError("a node with gpus needs pcie_gts: NCCL takes 8 GT/s where none is")
+        return self
 
 
 class Plug(Record):

@@ -2,7 +2,8 @@
 
 It says which devices share a root port, which no program can see in a virtual machine, and which
 a container may hide. Bus ids here are placeholders in PCI domain `fffe`: a node's own come from
-its `lspci`. What is left out, NCCL reads from the node.
+its `lspci`. Widths and speeds are said, because NCCL finds no device under a placeholder and
+would take the third generation of PCIe. What is left out, NCCL reads from the node.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ def files(wiring: Wiring) -> Files:
                 model=model,
                 vendor="AuthenticAMD" if model.cpus.model.startswith("AMD") else "GenuineIntel",
                 nic_class="0x020000" if ethernet else "0x020700",
+                link_speed=f"{model.pcie_gts:.1f} GT/s PCIe" if model.pcie_gts else "",
                 cpus=cpus(model),
             ),
         )
