@@ -125,7 +125,8 @@ def _links(
         a, z = places[wire.a.device], places[wire.z.device]
         racks = (a.rack, z.rack)
         if (known := runs.get(racks)) is None:
-            known = runs[racks] = (trays.run_m(a, z), f"{a.rack}>{z.rack}")
+            bundle = "+".join(sorted({a.rack, z.rack}))  # the same from either end
+            known = runs[racks] = (trays.run_m(a, z), bundle)
         run_m, bundle = known
         a_connector, a_ports, a_number = cages[wire.a.device][wire.a.number - 1]
         z_connector, z_ports, z_number = cages[wire.z.device][wire.z.number - 1]

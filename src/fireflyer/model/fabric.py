@@ -155,7 +155,7 @@ class Cable:
     assembly: str
     """Id of the first link of the cable that this link is a leg of; most have one link."""
     bundle: str
-    """Cables pulled together: same racks at both ends."""
+    """Cables pulled together: between the same two racks, whichever of them is at the a end."""
     pull: int
     """Turn in which the cable is pulled, from 1; the same for every leg."""
 

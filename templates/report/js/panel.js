@@ -79,6 +79,12 @@ function wireTable(device) {
   return make("table", { className: "wires" }, head, body);
 }
 
+// Both racks in order of their names, so that it is one from either end.
+function bundleOf(cable) {
+  const ends = [cables.a[cable], cables.z[cable]].map((device) => racks.name[rackOf(device)]);
+  return [...new Set(ends)].sort().join("+");
+}
+
 function aboutCable(cable) {
   const end = (device, port) => make("span", {}, deviceLink(device),
     ` ${portText(device, port)}, ${placeText(device)}`);
@@ -95,7 +101,7 @@ function aboutCable(cable) {
       ["leg of", cables.leg_of[cable] === undefined ? "" : cableLink(cables.leg_of[cable])],
       ["pulled as", `number ${count(cables.pull[cable])}`],
       ["speed", `${cables.gbps} Gb/s`],
-      ["bundle", `${racks.name[rackOf(cables.a[cable])]}>${racks.name[rackOf(cables.z[cable])]}`],
+      ["bundle", bundleOf(cable)],
       ["address at A", cables.address[cable] === undefined ? "" : addressText(cables.address[cable])],
       ["GUID at A", guid === undefined ? "" : invented(guid, cables.guid_invented[cable])],
     ]),
