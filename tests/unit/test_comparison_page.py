@@ -7,13 +7,14 @@ import shlex
 
 import pytest
 import yaml
-from tests.conftest import REPO
+from tests.conftest import REPO, MakeSite
 
 from fireflyer.cli import main
 from fireflyer.design import design
 from fireflyer.design.plan import plan
 from fireflyer.design.shape import shape_of
 from fireflyer.load import load_site
+from fireflyer.render.report_figures import summary
 
 PAGE = REPO / "docs" / "comparison.md"
 BLOCK = re.compile(r"```console\n\$ \.venv/bin/fireflyer (?P<command>.*)\n(?P<printed>[^`]*)```")
@@ -52,6 +53,16 @@ def test_the_papers_table() -> None:
         assert list(found.switches.values()) == switches
         assert found.network_price == pytest.approx(network, rel=0.05)
         assert found.server_price == pytest.approx(servers, rel=0.05)
+
+
+def test_250_cores_are_not_full_in_plan_and_report(make_site: MakeSite) -> None:
+    site = load_site(make_site("three-layer-10000", {"cluster.fabric.core.count": 250}))
+    fabric = design(site)
+    (tree,) = plan(fabric, shape_of(site)).trees.values()
+    assert (tree.bisection_tbps, tree.hosts_tbps) == (990.0, 1000.0)
+    assert not tree.is_full
+    tile = next(figure for figure in summary(fabric).figures if figure.name == "bisection")
+    assert (tile.value, tile.detail) == ("990", "99.0% of full, a zone each way")
 
 
 def test_the_example_of_prices_says_that_it_is_one() -> None:

@@ -65,9 +65,9 @@ def check_paths(fabric: Fabric, found: Plan) -> None:
         # Where the middle runs through a pod, its leaves also meet below the cores.
         pods = fabric.intent.fabric.pods_per_zone
         if pods % 2 == 0 or pods == 1:
-            assert figures.bisection_tbps == pytest.approx(found.bisection_tbps)
-        assert figures.bisection_tbps >= found.bisection_tbps - 1e-9
-        assert figures.oversubscription == pytest.approx(found.oversubscription)
+            assert figures.bisection_tbps == pytest.approx(found.asked_bisection_tbps)
+        assert figures.bisection_tbps >= found.asked_bisection_tbps - 1e-9
+        assert figures.oversubscription == pytest.approx(found.asked_oversubscription)
         ways = [walk(cables, a)[z] for a in leaves for z in leaves if a != z]
         longest = max(length for length, _ in ways)
         assert figures.paths.switches == longest

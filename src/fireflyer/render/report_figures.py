@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from fireflyer.model.fabric import CableRole, Fabric, Layer, Role
+from fireflyer.design.plan.figures import interzone_gbps, tree_figures
+from fireflyer.design.plan.tree_graph import tree_graphs
+from fireflyer.model.fabric import Fabric, Layer, Role
 
 _SYSTEMS = {
     "mlnxos": "MLNX-OS",
@@ -134,7 +136,7 @@ def _figures(fabric: Fabric) -> Iterator[Figure]:
     total_ports = sum(budget.total for budget in fabric.budgets.values())
     free = sum(budget.free for budget in fabric.budgets.values())
     yield Figure("host ports", _number(total_ports), "", f"{free:,} free")
-    yield from _bandwidth(fabric, total_ports, roles[str(CableRole.INTERZONE)])
+    yield from _bandwidth(fabric)
     yield Figure("power", f"{sum(_draws(fabric).values()):,.0f}", "kW", "nodes under load")
     racks = {switch.place.rack for switch in fabric.switches}
     racks |= {node.place.rack for node in fabric.nodes}
@@ -142,20 +144,16 @@ def _figures(fabric: Fabric) -> Iterator[Figure]:
     yield Figure("racks", _number(len(racks)), "", limit)
 
 
-def _bandwidth(fabric: Fabric, host_ports: int, between: int) -> Iterator[Figure]:
-    """Yield what the narrowest layer lets through, counted over the cables."""
-    layer = {switch.name: switch.layer for switch in fabric.switches}
-    above = Counter(layer[c.a.device] for c in fabric.cables if c.role is CableRole.TREE)
-    ratio = host_ports / min(above.values())
-    gbps = next(fabric.switches_of(Layer.LEAF)).model.port_gbps
-    hosts_tbps = host_ports / len(fabric.trees) * gbps / 1000
-    full = "full" if ratio <= 1.0 else "reduced"
-    bisection = hosts_tbps / 2 / max(ratio, 1.0)
-    yield Figure("bisection", f"{bisection:,.4g}", "Tb/s", f"{full}, a {fabric.tree_kind} each way")
-    yield Figure("oversubscription", f"{ratio:.2f}", "", "host ports over uplinks")
-    if between:
-        joined = between // len(fabric.zones) * gbps / 1000
-        yield Figure("between zones", f"{joined:g}", "Tb/s", "from a zone, each way")
+def _bandwidth(fabric: Fabric) -> Iterator[Figure]:
+    """Yield what `plan` counts over the cables; trees that differ have a figure each."""
+    trees = tree_figures(tree_graphs(fabric)).values()
+    bisection = " / ".join(dict.fromkeys(f"{tree.bisection_tbps:,g}" for tree in trees))
+    fullness = " / ".join(dict.fromkeys(tree.fullness for tree in trees))
+    ratio = " / ".join(dict.fromkeys(f"{tree.oversubscription:.2f}" for tree in trees))
+    yield Figure("bisection", bisection, "Tb/s", f"{fullness}, a {fabric.tree_kind} each way")
+    yield Figure("oversubscription", ratio, "", "at the worst leaf and spine")
+    if between := interzone_gbps(fabric):
+        yield Figure("between zones", f"{between / 1000:g}", "Tb/s", "from a zone, each way")
 
 
 def _budgets(fabric: Fabric) -> Iterator[Budget]:

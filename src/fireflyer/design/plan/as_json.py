@@ -47,13 +47,12 @@ def _bisection(plan: Plan) -> dict[str, object]:
     return {
         "zones": {
             tree: {
-                "full": figures.oversubscription <= 1.0,
+                "full": figures.is_full,
                 "oversubscription": figures.oversubscription,
                 "tbps": figures.bisection_tbps,
             }
             for tree, figures in plan.trees.items()
         },
-        "asked_tbps": plan.bisection_tbps,
         "interzone_gbps": plan.interzone_gbps,
         "interzone_switches": plan.interzone_switches,
     }

@@ -68,11 +68,11 @@ def _bandwidth(plan: Plan) -> Iterator[str]:
     for tree, figures in plan.trees.items():
         same.setdefault(figures, []).append(tree)
     for figures, trees in same.items():
-        full = "full" if figures.oversubscription <= 1.0 else "reduced"
         found = figures.paths
         yield (
             f"bisection   {figures.bisection_tbps:>8g}   Tb/s each way in {plan.tree_kind}"
-            f" {', '.join(trees)}: {full} (oversubscription {figures.oversubscription:.2f})"
+            f" {', '.join(trees)}: {figures.fullness} (oversubscription"
+            f" {figures.oversubscription:.2f})"
         )
         yield (
             f"paths       {found.shortest:>8,}   shortest between far hosts, over"

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import isclose
 
 from fireflyer.design.plan.tree_graph import (
     Paths,
     TreeGraph,
     bisection_tbps,
+    hosts_tbps,
     oversubscription,
     paths,
     switches_to,
@@ -49,8 +51,20 @@ class TreeFigures:
 
     bisection_tbps: float
     """Each way, with half the host ports on each side."""
+    hosts_tbps: float
+    """What half the host ports can send."""
     oversubscription: float
     paths: Paths
+
+    @property
+    def is_full(self) -> bool:
+        """Whether all that half the hosts send comes through."""
+        return isclose(self.bisection_tbps, self.hosts_tbps)
+
+    @property
+    def fullness(self) -> str:
+        """What is printed of the bisection beside its figure."""
+        return "full" if self.is_full else f"{self.bisection_tbps / self.hosts_tbps:.1%} of full"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +85,9 @@ class Plan:
     budgets: Mapping[str, PortBudget]
     """By tree, like `trees`."""
     trees: Mapping[str, TreeFigures]
-    oversubscription: float
-    bisection_tbps: float
-    """Of one tree, from the shape that was asked for; `trees` has what the cables give."""
+    asked_oversubscription: float
+    asked_bisection_tbps: float
+    """Of one tree, by formula from the intent's counts; `trees` has what the cables give."""
     interzone_gbps: int
     """From one zone to the others, each way."""
     interzone_switches: int | None
@@ -103,17 +117,10 @@ def plan(fabric: Fabric, shape: Shape) -> Plan:
         cables={str(role): links[str(role)] for role in CableRole},
         media=dict(sorted(Counter((c.medium, c.length_m) for c in fabric.cables).items())),
         budgets=fabric.budgets,
-        trees={
-            graph.name: TreeFigures(
-                bisection_tbps=bisection_tbps(graph),
-                oversubscription=oversubscription(graph),
-                paths=paths(graph),
-            )
-            for graph in graphs
-        },
-        oversubscription=ratio,
-        bisection_tbps=hosts_gbps / 2 / max(ratio, 1.0) / 1000,
-        interzone_gbps=links[str(CableRole.INTERZONE)] // len(fabric.zones) * gbps,
+        trees=tree_figures(graphs),
+        asked_oversubscription=ratio,
+        asked_bisection_tbps=hosts_gbps / 2 / max(ratio, 1.0) / 1000,
+        interzone_gbps=interzone_gbps(fabric),
         interzone_switches=_between_zones(graphs) if links[str(CableRole.INTERZONE)] else None,
         networks={name: str(network) for name, network in fabric.networks.items()},
         racks=len(
@@ -130,6 +137,25 @@ def plan(fabric: Fabric, shape: Shape) -> Plan:
         server_price=sum(node.model.relative_price for node in fabric.nodes),
         placeholder_guids=fabric.placeholders,
     )
+
+
+def tree_figures(graphs: Iterable[TreeGraph]) -> Mapping[str, TreeFigures]:
+    """Return what each tree carries."""
+    return {
+        graph.name: TreeFigures(
+            bisection_tbps=bisection_tbps(graph),
+            hosts_tbps=hosts_tbps(graph),
+            oversubscription=oversubscription(graph),
+            paths=paths(graph),
+        )
+        for graph in graphs
+    }
+
+
+def interzone_gbps(fabric: Fabric) -> int:
+    """Return what one zone can send to the others over the links that there are."""
+    links = [cable.gbps for cable in fabric.cables if cable.role is CableRole.INTERZONE]
+    return sum(links) // len(fabric.zones)
 
 
 def _count(fabric: Fabric, role: Role) -> RoleCount:

@@ -149,6 +149,11 @@ def bisection_tbps(graph: TreeGraph) -> float:
     return float(min(first @ uplinks, (1 - first) @ uplinks, across)) * graph.gbps / 1000
 
 
+def hosts_tbps(graph: TreeGraph) -> float:
+    """Return what half the host ports can send, Tb/s."""
+    return float(graph.host_ports.sum()) / 2 * graph.gbps / 1000
+
+
 def _through_cores(graph: TreeGraph, surplus: Counts) -> float:
     """Return what cores carry between spines whose leaves are more in one half (links).
 
