@@ -83,6 +83,15 @@ WRONG = {
     "nodes: {dgx-a100: -1}": (
         "{}:2: nodes.dgx-a100 is -1: must be at least 0.0; change the number",
     ),
+    "nodes: {dgx-a100: .inf}": (
+        "{}:2: nodes.dgx-a100 is inf: must be a finite number; change the number",
+    ),
+    "nodes: {dgx-a100: .nan}": (
+        "{}:2: nodes.dgx-a100 is nan: must be a finite number; change the number",
+    ),
+    "nodes: {dgx-a100: 1.0e+13}": (
+        "{}:2: nodes.dgx-a100 is 10000000000000.0: must be at most 1000000000000.0;",
+    ),
     "transceivers: {MMS4X00-NS: free}": (
         "{}:2: transceivers.MMS4X00-NS is 'free': must be a number; change its type",
     ),

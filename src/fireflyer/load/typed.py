@@ -63,6 +63,8 @@ def _problem(document: Document, record: type[Record], error: ErrorDetails) -> P
         return document.problem(key, None, "is missing", "add it")
     if kind in _KINDS:
         return document.problem(key, found, f"must be {_KINDS[kind]}", "change its type")
+    if kind == "finite_number":
+        return document.problem(key, found, "must be a finite number", "change the number")
     if kind in _BOUNDS:
         name, limit = _BOUNDS[kind]
         return document.problem(key, found, limit.format(context[name]), "change the number")

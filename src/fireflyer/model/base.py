@@ -17,6 +17,6 @@ DnsName = Annotated[str, Field(pattern=DNS_NAME_PATTERN, max_length=200)]
 
 
 class Record(BaseModel):
-    """A mapping of a YAML file: frozen, no unknown key, no silent conversion."""
+    """A mapping of a YAML file: frozen, no unknown key, no silent conversion, no infinity."""
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)

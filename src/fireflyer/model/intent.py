@@ -190,7 +190,7 @@ class Racks(Record):
     """The room: racks in rows, cables in trays over the racks."""
 
     units: Annotated[int, Field(ge=4, le=60)] = 42
-    power_kw: Annotated[float, Field(gt=0)]
+    power_kw: Annotated[float, Field(gt=0, le=1000)]
     """What one rack may draw."""
     per_row: Count
     pitch_m: Metres = 0.6

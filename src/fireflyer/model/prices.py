@@ -9,7 +9,7 @@ from pydantic import Field
 
 from fireflyer.model.base import Record
 
-Money = Annotated[float, Field(ge=0)]
+Money = Annotated[float, Field(ge=0, le=1e12)]
 
 
 class CablePrice(Record):
@@ -17,7 +17,7 @@ class CablePrice(Record):
 
     part: str
     """The vendor's number up to the length, as in `hardware/cables/`."""
-    length_m: Annotated[float, Field(gt=0)] | None = None
+    length_m: Annotated[float, Field(gt=0, le=100_000)] | None = None
     each: Money
     per_metre: Money = 0.0
     """Added to `each` for every metre."""
