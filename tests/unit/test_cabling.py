@@ -13,11 +13,12 @@ from xml.etree import ElementTree
 
 import pytest
 from openpyxl import load_workbook
-from tests.conftest import REPO
+from tests.conftest import REPO, MakeSite
 
 from fireflyer.design import design
+from fireflyer.design.materials import racks
 from fireflyer.load import load_site
-from fireflyer.model.fabric import Fabric
+from fireflyer.model.fabric import Fabric, Role
 from fireflyer.render.cabling import files
 
 Files = dict[str, str | bytes]
@@ -173,6 +174,50 @@ def test_racks_add_up_to_the_site(found: Files, fire_flyer_2: Fabric) -> None:
         assert float(rack["heat_btu_per_h"]) == pytest.approx(
             3412.142 * float(rack["power_kw"]), abs=1
         )
+
+
+def text_of(page: str) -> str:
+    """Return a page of the documentation with its lines joined."""
+    return " ".join((REPO / "docs" / page).read_text().split())
+
+
+def test_the_page_says_what_the_place_of_network_racks_costs(
+    fire_flyer_2: Fabric, make_site: MakeSite
+) -> None:
+    first = design(load_site(make_site("fire-flyer-2", {"cluster.racks.network.first_row": 1})))
+    km, longest = [], []
+    for fabric in (fire_flyer_2, first):
+        lengths = [cable.length_m for cable in fabric.cables if cable.medium == "aoc"]
+        assert len(lengths) == 2856
+        km.append(f"{sum(lengths) / 1000:.1f} km")
+        longest.append(f"{max(lengths):g} m")
+    assert (
+        f"its 2,856 optical cables are {km[0]} long, and the longest one sold is {longest[0]}."
+        f" With `racks.network.first_row: 1` they are {km[1]}, and the longest is {longest[1]}."
+    ) in text_of("cabling.md")
+
+
+@pytest.mark.parametrize(
+    "site", ["fire-flyer-2", "fire-flyer-roce", "three-layer-10000", "next-gen"]
+)
+def test_the_page_names_what_the_fullest_rack_may_draw(site: str) -> None:
+    fabric = design(load_site(REPO / "inventory" / site))
+    fullest = max(racks(fabric), key=lambda rack: rack.power_w)
+    limit = f"{fabric.intent.racks.power_kw:g} kW"
+    kind = "switches" if fullest.boxes[0].name in fabric.switch else "nodes"
+    holds = f"{fullest.power_w / 1000:.3g} kW, {len(fullest.boxes)} {kind}"
+    said = rf"\| `{site}` \| {holds}.*? \| {limit} \|"
+    assert re.search(said, text_of("cabling.md")), fullest
+
+
+def test_a_rack_is_held_against_the_most_a_node_may_draw() -> None:
+    fabric = design(load_site(REPO / "inventory" / "three-layer-10000"))
+    node = next(fabric.nodes_of(Role.COMPUTE))
+    rack = next(rack for rack in racks(fabric) if rack.name == node.place.rack)
+    assert (node.model.power_w, node.model.power_max_w) == (4200, 6500)
+    assert rack.power_w == 6500 * len(rack.boxes)
+    rows = table(dict(files(fabric)), "racks.csv")
+    assert {float(row["power_kw"]) for row in rows if row["rack"] == rack.name} == {26.0}
 
 
 def test_every_device_is_drawn_once_where_it_stands(found: Files, fire_flyer_2: Fabric) -> None:

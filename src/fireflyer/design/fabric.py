@@ -68,8 +68,8 @@ def design(site: Site) -> Fabric:
     known = [switch.name for switch in switches]
     for node in nodes:
         known += [node.name, *(f"{node.name}:{port.hca}" for port in node.ports)]
-    boxes = [room.Box(s.place, s.model.rack_units, s.model.power_w) for s in switches]
-    boxes += [room.Box(n.place, n.model.rack_units, n.model.power_w) for n in nodes]
+    boxes = [room.Box(s.place, s.model.rack_units, s.model.rack_power_w) for s in switches]
+    boxes += [room.Box(n.place, n.model.rack_units, n.model.rack_power_w) for n in nodes]
     problems = room.rack_problems(site, builder.room, boxes) + identity.asset_problems(
         site.assets, known, {f"{n.name}:{n.ports[0].hca}" for n in nodes if n.ports}
     )

@@ -1,4 +1,4 @@
-"""What to buy, and what each rack holds, draws and gives off as heat."""
+"""What to buy, and what each rack holds, may draw and then gives off as heat."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ class Box:
     unit: int
     rack_units: int
     power_w: float
+    """What the rack has to feed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ def racks(fabric: Fabric) -> tuple[Rack, ...]:
     devices: Iterator[Switch | Node] = chain(fabric.switches, fabric.nodes)
     for device in devices:
         place, model = device.place, device.model
-        box = Box(device.name, model.name, place.unit, model.rack_units, model.power_w)
+        box = Box(device.name, model.name, place.unit, model.rack_units, model.rack_power_w)
         content.setdefault(place.rack, []).append((place, box))
     found = []
     for held in content.values():

@@ -80,6 +80,7 @@ class Box:
     place: Place
     rack_units: int
     power_w: float
+    """The most it may draw, as far as that is known."""
 
 
 def room_problems(site: Site, devices: Sequence[int]) -> list[Problem]:
@@ -124,7 +125,7 @@ def _empty_rack_problems(site: Site) -> list[Problem]:
 
 
 def rack_problems(site: Site, room: Room, boxes: Iterable[Box]) -> list[Problem]:
-    """Return racks that are too high or draw too much.
+    """Return racks that are too high or may draw too much.
 
     One problem for each kind of rack and limit: the worst rack is named.
     """
@@ -147,7 +148,7 @@ def rack_problems(site: Site, room: Room, boxes: Iterable[Box]) -> list[Problem]
             text = f"{what} takes {value:g} units, a rack has {racks.units}"
             problems.append(at(f"{KEY}.{kind}", None, text, "put fewer in a rack"))
         if limit == "watts" and value > racks.power_kw * 1000:
-            text = f"{what} draws {value / 1000:g} kW, a rack has {racks.power_kw:g} kW"
+            text = f"{what} may draw {value / 1000:g} kW, a rack has {racks.power_kw:g} kW"
             remedy = "put fewer in a rack, or raise racks.power_kw"
             problems.append(at(f"{KEY}.{kind}", None, text, remedy))
     return problems

@@ -12,7 +12,7 @@ from fireflyer.model.base import Name, Record
 
 Count = Annotated[int, Field(ge=1)]
 Index = Annotated[int, Field(ge=0)]
-Watts = Annotated[float, Field(gt=0)]
+Watts = Annotated[float, Field(gt=0, le=100_000)]
 
 
 System = Literal["mlnxos", "sonic", "nvue", "eos", "frr"]
@@ -63,12 +63,17 @@ class SwitchModel(Record):
     """The same port's name in each system that runs on this switch; the first is the default."""
     rack_units: Count
     power_w: Watts
-    """Draw to plan with, optics included."""
+    """Draw to plan with, optics included; a rack has to feed as much."""
     relative_price: Annotated[float, Field(ge=0)]
     """Price in the unit of the paper's Table III, with the switch's share of cables."""
     buffer: SwitchBuffer | None = None
     sonic: SonicModel | None = None
     source: str
+
+    @property
+    def rack_power_w(self) -> float:
+        """What a rack has to feed."""
+        return self.power_w
 
     def port(self, number: int) -> str:
         """Return the vendor's name of a front-panel port."""
@@ -134,6 +139,9 @@ class NodeModel(Record):
     role: Literal["compute", "storage", "management"]
     rack_units: Count
     power_w: Watts
+    """Draw to plan a site's energy with: on average under load."""
+    power_max_w: Watts | None = None
+    """The most it may draw, which its rack has to feed; None where nobody has published it."""
     relative_price: Annotated[float, Field(ge=0)]
     cpus: Cpus
     memory_mb: Count
@@ -143,7 +151,7 @@ class NodeModel(Record):
     gpus: tuple[Gpu, ...] = ()
     nvme_drives: Index = 0
     nvme_drive_tb: Annotated[float, Field(ge=0)] = 0.0
-    root_port_gbytes_per_s: Watts | None = None
+    root_port_gbytes_per_s: Annotated[float, Field(gt=0)] | None = None
     """What one root port carries to the processor's fabric, GB/s."""
     pcie_gts: Literal[8, 16, 32, 64] | None = None
     """Transfers of one PCIe lane, GT/s: 16 of the fourth generation, 32 of the fifth."""
@@ -153,6 +161,17 @@ class NodeModel(Record):
     def _gpus_have_a_speed(self) -> Self:
         if self.gpus and self.pcie_gts is None:
             raise ValueError("a node with gpus needs pcie_gts: NCCL takes 8 GT/s where none is")
+        return self
+
+    @property
+    def rack_power_w(self) -> float:
+        """What a rack has to feed: the most it may draw, or the average if that is all we know."""
+        return self.power_w if self.power_max_w is None else self.power_max_w
+
+    @model_validator(mode="after")
+    def _most_is_not_less(self) -> Self:
+        if self.rack_power_w < self.power_w:
+            raise ValueError("power_max_w is less than power_w")
         return self
 
 

@@ -96,10 +96,10 @@ def _devices(
 
 
 def _draws(devices: Iterable[Switch | Node], racks: Iterable[str]) -> list[float]:
-    """Return what each rack draws, kW."""
+    """Return what each rack has to feed, kW."""
     watts = dict.fromkeys(racks, 0.0)
     for device in devices:
-        watts[device.place.rack] += device.model.power_w
+        watts[device.place.rack] += device.model.rack_power_w
     return [round(draw / 1000, 3) for draw in watts.values()]
 
 
