@@ -6,9 +6,11 @@ import csv
 import io
 from pathlib import Path
 
+import pytest
 from tests.conftest import MakeSite
 
 from fireflyer.design import design
+from fireflyer.errors import IntentError
 from fireflyer.load import load_site
 from fireflyer.model.fabric import Fabric
 from fireflyer.render import artefacts
@@ -72,6 +74,38 @@ def test_every_placeholder_is_marked_in_every_artefact(make_site: MakeSite) -> N
                         marked = "placeholder" in lines[number - 2]
                     assert marked == (guid in invented), (path, line)
     assert len(seen) >= 8
+
+
+@pytest.mark.parametrize(
+    ("field", "serial"),
+    [
+        ('"MT1,active"', "MT1,active"),
+        ('"MT""1"', 'MT"1'),
+        ("MT 1", "MT 1"),
+        ("=MT1", "=MT1"),
+        ("'MT1", "'MT1"),
+        ("MT\u00e91", "MT\u00e91"),
+    ],
+)
+def test_a_serial_that_would_break_a_list_is_refused(
+    field: str, serial: str, make_site: MakeSite
+) -> None:
+    site = make_site("lab")
+    (site / "assets.csv").write_text(f"name,serial,guid,mac,bmc_mac\na-leaf01,{field},,,\n")
+    with pytest.raises(IntentError) as caught:
+        load_site(site)
+    assert str(caught.value).splitlines() == [
+        f"{site / 'assets.csv'}:2: serial is {serial}: may have letters, digits and . _ / - alone;"
+        " copy it from the label"
+    ]
+
+
+def test_serials_as_vendors_print_them(make_site: MakeSite) -> None:
+    site = make_site("lab")
+    rows = "a-leaf01,MT2039X00001,,,\na-leaf02,SN-12.3_A/4,,,\n"
+    (site / "assets.csv").write_text(f"name,serial,guid,mac,bmc_mac\n{rows}")
+    fabric = design(load_site(site))
+    assert fabric.switch["a-leaf02"].serial == "SN-12.3_A/4"
 
 
 def test_no_assets_is_no_error(make_site: MakeSite, tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ from fireflyer.errors import IntentError, Problem
 Wrong: TypeAlias = Callable[[int, str, str, str, str], None]
 """Told a line, key, value, limit and remedy."""
 COLUMNS = ("name", "serial", "guid", "mac", "bmc_mac")
+_SERIAL = re.compile(r"[A-Za-z0-9._/-]+")
+"""What a vendor prints, and every file that names a serial can hold without quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def load_assets(file: Path) -> Assets:
     """Read the asset list; a site without one has no assets.
 
     Raises:
-        IntentError: with every malformed or repeated name, GUID and MAC.
+        IntentError: with every repeated name and every malformed or repeated serial, GUID and MAC.
     """
     if not file.exists():
         return Assets(file=file, rows={})
@@ -74,6 +76,9 @@ def load_assets(file: Path) -> Assets:
         if row["guid"] and guid is None:
             limit = "must be a GUID of 16 hexadecimal digits, such as 0x0c42a10300abcdef"
             wrong(line, "guid", row["guid"], limit, "copy it from the label or from ibstat")
+        if row["serial"] and not _SERIAL.fullmatch(row["serial"]):
+            limit = "may have letters, digits and . _ / - alone"
+            wrong(line, "serial", row["serial"], limit, "copy it from the label")
         for key, value in (("mac", mac), ("bmc_mac", bmc_mac)):
             if row[key] and not value:
                 limit = "must be a MAC address, such as 0c:42:a1:ab:cd:ef"
