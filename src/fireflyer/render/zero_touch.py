@@ -66,16 +66,25 @@ def system() -> str:
 
 
 def require_new(kind: str) -> None:
-    """Raise Refusal if the switch has a configuration."""
-    files = {"nvue": "etc/nvue.d/startup.yaml", "eos": "mnt/flash/startup-config"}
+    """Raise Refusal if the switch has a configuration.
+
+    SONiC and Cumulus Linux ship one, so what counts is that somebody named the switch.
+    """
+    files = {"sonic": "etc/sonic/config_db.json", "nvue": "etc/nvue.d/startup.yaml"}
+    file = ROOT / files.get(kind, "mnt/flash/startup-config")
+    text = file.read_text() if file.exists() else ""
+    if kind == "eos":
+        if text:
+            raise Refusal(f"it is configured already: {file} is there")
+        return
     if kind == "sonic":
-        file = ROOT / "etc/sonic/config_db.json"
-        tables = json.loads(file.read_text()) if file.exists() else {}
-        name = tables.get("DEVICE_METADATA", {}).get("localhost", {}).get("hostname", "")
+        local = json.loads(text or "{}").get("DEVICE_METADATA", {}).get("localhost", {})
+        names = [local.get("hostname", "")]
+    else:  # any host name in the file, for YAML needs more than Python
+        names = re.findall(r"""\bhostname["']?:[ \t]*["']?([^\s"',}]*)""", text)
+    for name in names:
         if name not in FACTORY_NAMES:
             raise Refusal(f"it is configured already, as {name}")
-    elif (file := ROOT / files[kind]).exists() and file.stat().st_size > 0:
-        raise Refusal(f"it is configured already: {file} is there")
 
 
 def serial(kind: str) -> str:
@@ -89,11 +98,16 @@ def serial(kind: str) -> str:
 
 
 def name_of(kind: str, switches: dict[str, dict[str, str]]) -> str:
-    """Return the switch's name: by its serial number, or by the name that DHCP gave it."""
+    """Return the switch's name: by its serial number, or by the name that DHCP gave it.
+
+    NVUE does not take a name from DHCP.
+    """
     number = serial(kind)
-    name = switches["serials"].get(number) or socket.gethostname().split(".")[0]
+    given = "" if kind == "nvue" else socket.gethostname().split(".")[0]
+    name = switches["serials"].get(number, given)
     if name not in switches["files"]:
-        raise Refusal(f"no switch of the site has serial {number} or is called {name}")
+        called = f" or is called {name}" if name else ""
+        raise Refusal(f"no switch of the site has serial {number}{called}")
     return name
 
 
@@ -107,7 +121,7 @@ def install(kind: str, data: bytes) -> None:
         run("config", "save", "-y")
         run("config", "reload", "-y")
     elif kind == "nvue":
-        run("nv", "config", "replace", str(file))
+        run("nv", "config", "patch", str(file))  # leaves the factory's login in
         run("nv", "config", "apply", "-y")
         run("nv", "config", "save")
     else:  # EOS restarts with it when this ends well

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from fireflyer.errors import OperatingError
 from fireflyer.model.fabric import Fabric
 from fireflyer.render import zero_touch
 from fireflyer.render.inventory import CONFIG_FILES
@@ -28,6 +29,8 @@ def files(fabric: Fabric) -> Iterator[tuple[str, str]]:
     system, url = fabric.system, management.ztp_url
     if system not in SYSTEMS or not url:
         return
+    if system == "nvue":
+        _require_serials(fabric)
     source = Path(zero_touch.__file__).read_text()
     yield SCRIPT, source.replace(f'"{zero_touch.SERVER}"', json.dumps(url), 1)
     switches = {
@@ -35,20 +38,42 @@ def files(fabric: Fabric) -> Iterator[tuple[str, str]]:
         "files": {s.name: CONFIG_FILES[system].format(s.name) for s in fabric.switches},
     }
     yield "switches.json", json.dumps(switches, indent=1) + "\n"
-    options = []
     if system == "sonic":
         yield SONIC_JSON, _sonic(f"{url}/ztp/{SCRIPT}")
-        options.append((67, f"{url}/ztp/{SONIC_JSON}", "SONiC: what to do, as JSON"))
-    elif system == "nvue":
-        options.append((239, f"{url}/ztp/{SCRIPT}", "Cumulus Linux: the script"))
-    else:
-        options.append((67, f"{url}/ztp/{SCRIPT}", "EOS: the script"))
-    if management.onie_image_url:
-        options.append((114, management.onie_image_url, "ONIE: the system's installer"))
     yield (
         "dhcp-options.conf",
-        render("ztp/dhcp-options.conf.j2", site=fabric.intent.name, options=options),
+        render("ztp/dhcp-options.conf.j2", site=fabric.intent.name, options=dhcp_options(fabric)),
     )
+
+
+def dhcp_options(fabric: Fabric) -> tuple[tuple[int, str, str], ...]:
+    """Return what DHCP tells a new switch: code, value, what for; nothing without a `ztp_url`."""
+    management = fabric.intent.switch_management
+    system, url = fabric.system, management.ztp_url
+    if system not in SYSTEMS or not url:
+        return ()
+    if system == "sonic":
+        first = (67, f"{url}/ztp/{SONIC_JSON}", "SONiC: what to do, as JSON")
+    elif system == "nvue":
+        first = (239, f"{url}/ztp/{SCRIPT}", "Cumulus Linux: the script")
+    else:
+        first = (67, f"{url}/ztp/{SCRIPT}", "EOS: the script")
+    if management.onie_image_url:
+        return first, (114, management.onie_image_url, "ONIE: the system's installer")
+    return (first,)
+
+
+def _require_serials(fabric: Fabric) -> None:
+    """Raise OperatingError if a switch has no serial number.
+
+    Cumulus Linux does not take its name from DHCP, so there is no other way to tell which it is.
+    """
+    if unknown := [s.name for s in fabric.switches if not s.serial]:
+        raise OperatingError(
+            f"{fabric.intent.name}: {len(unknown)} switches, such as {unknown[0]}, have no serial"
+            " number, by which alone zero-touch provisioning knows a switch of Cumulus Linux;"
+            " add them to assets.csv, or leave switch_management.ztp_url out until they are known"
+        )
 
 
 def _sonic(script: str) -> str:
