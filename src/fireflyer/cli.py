@@ -19,13 +19,15 @@ if TYPE_CHECKING:
     from fireflyer.design.plan.study import Study
 
 OK, FINDINGS, REFUSED = 0, 1, 2
-INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
+INTERRUPTED = 128 + signal.SIGINT
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit status: 0, 1 on findings, 2 on bad input."""
     options = _parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # so that clean-up runs
+    for ending in (signal.SIGTERM, signal.SIGHUP):  # so that clean-up runs
+        if signal.getsignal(ending) is not signal.SIG_IGN:
+            signal.signal(ending, lambda number, _: _ended(number))
     gc.disable()  # what a command computes has no cycles and lives until it ends
     try:
         result = options.run(options)
@@ -49,6 +51,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         gc.enable()
     assert isinstance(result, int)
     return result
+
+
+def _ended(number: int) -> None:
+    _say("ended; nothing is left running, nothing half-written is left")
+    sys.exit(128 + number)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -143,7 +150,7 @@ def _render(options: argparse.Namespace) -> int:
     from fireflyer.render import GROUPS, batches, workers
     from fireflyer.render.tree import write_tree
 
-    groups = tuple(options.only or GROUPS)
+    groups = tuple(dict.fromkeys(options.only or GROUPS))
     fabric = design(load_site(options.site))
     parts = batches(fabric, groups)
     name = fabric.intent.name
@@ -180,6 +187,10 @@ def _prove(options: argparse.Namespace) -> int:
             _say(f"proving {tree}")
         proof = prove(fabric, tree, lambda step: _say(f"  {step}"))
     print(_json(as_json(proof)) if options.json else as_text(proof))
+    for failure in proof.failures:
+        _say(f"error: {failure}")
+    if proof.failures:
+        return REFUSED
     return FINDINGS if proof.findings else OK
 
 

@@ -175,7 +175,17 @@ def test_a_subnet_manager_without_a_link_is_an_error(lab: Fabric, tmp_path: Path
     tree = rendered(lab, tmp_path)
     remove_link(tree / "ibsim/fabric.net", "mg01 mlx5_0", 1)
     with pytest.raises(OperatingError, match=r"mg01 mlx5_0 has no link in .*; cable it, or name"):
-        prove(lab, tree, quiet)
+        prove_infiniband(lab, tree, quiet)
+
+
+def test_a_part_that_fails_keeps_what_the_others_found(lab: Fabric, tmp_path: Path) -> None:
+    tree = rendered(lab, tmp_path)
+    remove_link(tree / "ibsim/fabric.net", "mg01 mlx5_0", 1)
+    proof = prove(lab, tree, quiet)
+    assert [part.name for part in proof.parts if part.failed] == ["infiniband"]
+    assert "mg01 mlx5_0 has no link" in proof.failures[0]
+    assert {f.subject for f in proof.findings} == {"ibsim/fabric.net"}
+    assert proof.part("netbox").failed == ""
 
 
 def copied_node(text: str) -> str:
@@ -205,14 +215,14 @@ def test_a_netfile_that_ibsim_would_not_take_is_explained(
     file = tree / "ibsim/fabric.net"
     file.write_text(damage(file.read_text()))
     with pytest.raises(OperatingError, match=message):
-        prove(lab, tree, quiet)
+        prove_infiniband(lab, tree, quiet)
 
 
 def test_an_opensm_that_would_stay_is_refused(lab: Fabric, tmp_path: Path) -> None:
     tree = rendered(lab, tmp_path)
     edit(tree / "opensm/mg01/opensm.conf", "qos TRUE", "qos TRUE\ndaemon TRUE")
     with pytest.raises(OperatingError, match="daemon TRUE would leave OpenSM running"):
-        prove(lab, tree, quiet)
+        prove_infiniband(lab, tree, quiet)
 
 
 def test_files_that_are_not_ours_are_left_alone(lab: Fabric, tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ class Part:
     findings: tuple[Finding, ...] = ()
     skipped: str = ""
     """Why it did not run, and how to have it run; empty where it ran."""
+    failed: str = ""
+    """Why it could not be brought to an end; empty where it was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,11 @@ class Proof:
     """Of every part, after those on the artefacts themselves."""
     seconds: float
 
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """What kept parts from their end."""
+        return tuple(part.failed for part in self.parts if part.failed)
+
     def part(self, name: str) -> Part:
         """Return the part of a name."""
         return next(part for part in self.parts if part.name == name)
@@ -47,7 +54,12 @@ def as_json(proof: Proof) -> dict[str, object]:
     """Return the proof as one JSON object."""
     return {
         "parts": {
-            part.name: {"used": part.used, "skipped": part.skipped, **part.data}
+            part.name: {
+                "used": part.used,
+                "skipped": part.skipped,
+                "failed": part.failed,
+                **part.data,
+            }
             for part in proof.parts
         },
         "findings": [asdict(finding) for finding in proof.findings],
@@ -63,10 +75,16 @@ def as_text(proof: Proof) -> str:
         lines += [f"  {line}" for line in part.lines]
         if part.skipped:
             lines.append(f"  skipped: {part.skipped}")
+        if part.failed:
+            lines.append(f"  failed: {part.failed}")
     lines.append(f"time: {proof.seconds:.1f} s")
     if proof.findings:
         lines += [f"finding: {finding}" for finding in proof.findings]
         return "\n".join([*lines, f"{len(proof.findings)} finding(s)"])
+    if proof.failures:
+        return "\n".join(
+            [*lines, "not proved: a part failed; no findings in the others"]
+        )
     skipped = sum(bool(part.skipped) for part in proof.parts)
     said = f"; {skipped} part(s) skipped, see above" if skipped else ""
     return "\n".join([*lines, f"proved: no findings{said}"])

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import shutil
-import signal
 from collections.abc import Mapping
 
 from fireflyer.errors import OperatingError
 
 _SBIN = "/usr/sbin:/sbin:/usr/lib/frr"
-_LIBC = ctypes.CDLL(None)
-_PR_SET_PDEATHSIG = 1
 
 
 def found(name: str) -> str | None:
@@ -22,14 +18,6 @@ def found(name: str) -> str | None:
 def program(name: str) -> str:
     """Return a program's path, or its name where it is not installed."""
     return found(name) or name
-
-
-def die_with_parent() -> None:
-    """Have the kernel end this process when its parent ends, however that ends (prctl(2)).
-
-    Run it between fork and exec; it is nothing but a system call.
-    """
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def missing(packages: Mapping[str, str]) -> dict[str, str]:

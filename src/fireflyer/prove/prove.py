@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
+from fireflyer.errors import OperatingError
 from fireflyer.model.fabric import Fabric
 from fireflyer.prove.artefacts import artefact_findings
 from fireflyer.prove.ethernet.part import frr_files, living_fabric
@@ -40,12 +41,18 @@ def prove(fabric: Fabric, tree: Path, progress: Progress) -> Proof:
     """Load the rendered tree into real software and check what it computed.
 
     Raises:
-        OperatingError: a program or a file is missing, or a program refuses its input.
+        OperatingError: the tree is none. A program that is missing or refuses its input fails
+            its part alone.
     """
     start = time.monotonic()
     tree = tree.resolve()
     findings = list(artefact_findings(fabric, tree, proved_groups(fabric)))
-    parts = [prover(fabric, tree, progress) for prover in provers(fabric).values()]
-    for part in parts:
+    parts = []
+    for name, prover in provers(fabric).items():
+        try:
+            part = prover(fabric, tree, progress)
+        except OperatingError as error:  # what the others find is worth having
+            part = Part(name=name, used="not brought to an end", lines=(), failed=str(error))
+        parts.append(part)
         findings += part.findings
     return Proof(parts=tuple(parts), findings=tuple(findings), seconds=time.monotonic() - start)

@@ -33,7 +33,8 @@ def write_tree(
         raise OperatingError(f"{folder} holds the folder you work in; name another")
     kept = _kept(folder, site, groups) if folder.exists() else {}
     folder.parent.mkdir(parents=True, exist_ok=True)
-    new = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    _sweep(folder)
+    new = Path(tempfile.mkdtemp(prefix=f".{folder.name}.{os.getpid()}.", dir=folder.parent))
     try:
         new.chmod(0o755)
         written = write_batches(new, batches, workers)
@@ -47,6 +48,14 @@ def write_tree(
     finally:
         shutil.rmtree(new, ignore_errors=True)
     return len(written), len(entries)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove half-made trees of renderings that were killed; a process that lives keeps its own."""
+    for left in folder.parent.glob(f".{folder.name}.*.*"):
+        owner = left.name.removeprefix(f".{folder.name}.").partition(".")[0]
+        if owner.isdigit() and not Path("/proc", owner).exists():
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _kept(folder: Path, site: str, groups: tuple[str, ...]) -> dict[str, Entry]:

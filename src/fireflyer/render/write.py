@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from fireflyer.errors import OperatingError
+from fireflyer.processes import die_with_parent
 from fireflyer.render.manifest import Entry, as_bytes, entry_of
 
 Batch: TypeAlias = Callable[[], Iterable[tuple[str, str | bytes]]]
@@ -20,22 +23,43 @@ def write_batches(folder: Path, batches: Sequence[Batch], workers: int) -> list[
 
     With several workers each batch is rendered in a process forked from this one, so that
     the fabric is computed once and shared.
+
+    Raises:
+        OperatingError: a process was ended from outside.
     """
     workers = min(workers, len(batches), os.cpu_count() or 1)
     if workers <= 1:
         return [entry for batch in batches for entry in _write(folder, batch())]
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor  # slow to import, and seldom wanted
+    import multiprocessing  # slow to import, and seldom wanted
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
 
     forked = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(workers, forked, _inherit, (folder, batches)) as pool:
-        return [
-            entry for entries in pool.map(_write_batch, range(len(batches))) for entry in entries
-        ]
+    handed = (os.getpid(), folder, batches)
+    try:
+        with ProcessPoolExecutor(workers, forked, _inherit, handed) as pool:
+            try:
+                written = list(pool.map(_write_batch, range(len(batches))))
+            except BaseException:  # do not wait for what nobody wants any more
+                for child in multiprocessing.active_children():
+                    child.kill()
+                raise
+    except BrokenProcessPool:
+        raise OperatingError(
+            "a process that rendered was ended from outside, perhaps for its memory; what was in"
+            " the output folder before is whole"
+        ) from None
+    return [entry for entries in written for entry in entries]
 
 
-def _inherit(folder: Path, batches: Sequence[Batch]) -> None:
+def _inherit(parent: int, folder: Path, batches: Sequence[Batch]) -> None:
     global _inherited
+    die_with_parent()
+    if os.getppid() != parent:  # it ended before that was said
+        os._exit(1)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is told, and ends this one
     _inherited = folder, batches
 
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fireflyer.errors import OperatingError
-from fireflyer.prove.programs import die_with_parent, program
+from fireflyer.processes import die_with_parent
+from fireflyer.prove.programs import program
 
 _CLONE_NEWNET = 0x40000000
 _TIMEOUT_S = 300

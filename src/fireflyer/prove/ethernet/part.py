@@ -81,6 +81,18 @@ def not_possible() -> str:
         return _install(lacking)
     if os.geteuid() != 0:
         return "network namespaces need root: no route, failover or neighbour was proved"
+    tried = subprocess.run(  # noqa: S603 - our own program
+        [program("unshare"), "--mount", "--net", "--pid", "--fork", "true"],
+        capture_output=True,
+        text=True,
+        timeout=10,
+        check=False,
+    )
+    if tried.returncode:
+        said = tried.stderr.strip() or "unshare failed"
+        return (
+            f"no namespaces can be made here ({said}): no route or failover was proved"
+        )
     return ""
 
 

@@ -20,7 +20,7 @@ from fireflyer.prove.ethernet.kernel import room_for_neighbours
 from fireflyer.prove.ethernet.living import Living, living
 from fireflyer.prove.ethernet.neighbours import cabling, lldp
 from fireflyer.prove.ethernet.traffic import INTERVAL_S, Traffic, reachable, traffic
-from fireflyer.prove.ethernet.trials import Outcome, attempt, trials
+from fireflyer.prove.ethernet.trials import Outcome, attempt, cuts_off, trials
 from fireflyer.prove.part import Progress
 from fireflyer.render import frr
 from fireflyer.verify.finding import Finding
@@ -107,7 +107,12 @@ def prove_routing(
         with traffic(alive) as flows:
             time.sleep(WARM_UP_S)
             found += _warm_up_findings(flows, settled.right)
+            if not any(flow.open for flow in flows.flows):
+                notes.append("note: no traffic, fewer than two leaves have hosts")
             for trial in trials(alive) if hurt and not found else ():
+                if cut := cuts_off(alive, trial):
+                    notes.append(f"note: not tried, {cut} leaves would be cut off: {trial.name}")
+                    continue
                 outcomes.append(attempt(alive, trial, flows, progress, quiet_s))
                 found += outcomes[-1].findings
                 if outcomes[-1].findings:

@@ -11,7 +11,8 @@ from itertools import islice
 from pathlib import Path
 
 from fireflyer.errors import OperatingError
-from fireflyer.prove.programs import die_with_parent, program
+from fireflyer.processes import die_with_parent
+from fireflyer.prove.programs import program
 from fireflyer.verify.finding import Finding
 
 WORKERS = 2

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from fireflyer.design.bgp import HOLD_S
 from fireflyer.model.fabric import Layer
 from fireflyer.prove.ethernet.checks import QUIET_S, Settled, route_findings, settle
 from fireflyer.prove.ethernet.expected import Plan, Routes
 from fireflyer.prove.ethernet.living import Living
 from fireflyer.prove.ethernet.traffic import FLIGHT_S, Loss, Traffic
 from fireflyer.prove.part import Progress
-from fireflyer.render.frr import HOLD_S
 from fireflyer.verify.finding import Finding
 
 AFTER_S = 1.0
@@ -108,9 +108,11 @@ def attempt(
     time.sleep(AFTER_S + FLIGHT_S)
     failing = flows.loss(began, watched)
     after = flows.loss(max(around.at_s, began), watched)
+    again = flows.loss(max(back.at_s, mended), time.monotonic() - FLIGHT_S)
     findings = [
         *_route_findings(trial, (designed, around), (well, back)),
         *_traffic_findings(trial, failing, after if around.right else None),
+        *_healed_findings(trial, again if back.right else None),
     ]
     return Outcome(
         name=trial.name,
@@ -145,6 +147,26 @@ def _route_findings(
     for when, (designed, settled) in (("when", around), ("after", back)):
         if not settled.right:
             yield from route_findings(f"{when} {trial.name}", designed, settled.routes)
+
+
+def cuts_off(living: Living, trial: Trial) -> int:
+    """Return how many leaves with hosts lose the way to another that they had."""
+    well, hurt = living.plan.routes(), living.plan.routes(trial.cables)
+    networks = {str(host.port.network) for host in living.hosts.values()}
+    return sum(
+        bool((well.get(leaf, {}).keys() - hurt.get(leaf, {}).keys()) & networks)
+        for leaf in living.hosts
+    )
+
+
+def _healed_findings(trial: Trial, again: Loss | None) -> Iterator[Finding]:
+    if again is not None and again.lost:
+        message = (
+            f"{again.lost} of {again.sent} datagrams, of {again.flows} flows, are lost after it"
+            " was healed and every route is back"
+        )
+        remedy = "look for a switch that forwards to where it has no route"
+        yield Finding("traffic", trial.name, message, remedy)
 
 
 def _traffic_findings(trial: Trial, failing: Loss, after: Loss | None) -> Iterator[Finding]:

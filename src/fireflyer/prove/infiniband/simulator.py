@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fireflyer.errors import OperatingError
+from fireflyer.processes import die_with_parent
 from fireflyer.prove.infiniband.programs import preload
-from fireflyer.prove.programs import die_with_parent, program
+from fireflyer.prove.programs import program
 
 READY = b"simulator ready"
 START_TIMEOUT_S = 60

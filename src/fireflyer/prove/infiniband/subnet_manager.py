@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fireflyer.errors import OperatingError
+from fireflyer.processes import die_with_parent
 from fireflyer.prove.infiniband.simulator import Simulator
-from fireflyer.prove.programs import die_with_parent, program
+from fireflyer.prove.programs import program
 from fireflyer.render.opensm import CONFIG_DIR
 from fireflyer.verify.log import UP
 

@@ -8,12 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from fireflyer.model.switch_config import Lossless, PortConfig, PortRole, Queue, SwitchConfig
+from fireflyer.model.switch_config import (
+    Bgp,
+    Lossless,
+    PortConfig,
+    PortRole,
+    Queue,
+    SwitchConfig,
+)
 
 Avd: TypeAlias = str | int | bool | Sequence["Avd"] | Mapping[str, "Avd"]
 VRF = "MGMT"
 ACL = "MANAGEMENT"
 PROFILE = GROUP = "FABRIC"
+OWN, HEARD, TOLD = "OWN", "FABRIC_IN", "FABRIC_OUT"
 CODE_POINTS = 64
 
 
@@ -101,7 +109,13 @@ def _management(config: SwitchConfig) -> dict[str, Avd]:
             }
         ],
         "system": {"control_plane": {"ipv4_access_groups": [{"acl_name": ACL, "vrf": VRF}]}},
-        "management_ssh": {"vrfs": [{"name": VRF, "enable": True}]},
+        "management_ssh": {"enable": False, "vrfs": [{"name": VRF, "enable": True}]},
+        "management_api_http": {
+            "enable_http": False,
+            "enable_https": True,
+            "default_services": False,
+            "enable_vrfs": [{"name": VRF}],
+        },
         "snmp_server": {"location": config.place},
     }
     if management.gateway:
@@ -152,16 +166,33 @@ def _interface(config: SwitchConfig, port: PortConfig) -> dict[str, Avd]:
 def _bgp(config: SwitchConfig) -> dict[str, Avd]:
     bgp = config.bgp
     assert bgp is not None
-    group: dict[str, Avd] = {"name": GROUP, "activate": True}
+    group: dict[str, Avd] = {
+        "name": GROUP,
+        "activate": True,
+        "route_map_in": HEARD,
+        "route_map_out": TOLD,
+    }
     links = config.ports_of(PortRole.SWITCH)
     router: dict[str, Avd] = {
         "as": str(bgp.asn),
         "router_id": str(bgp.router_id),
         "maximum_paths": {"paths": bgp.maximum_paths, "ecmp": bgp.maximum_paths},
         "bgp": {"default": {"ipv4_unicast": False}},
-        "peer_groups": [{"name": GROUP, "timers": "3 9"}],
+        "updates": {"wait_install": True},
+        "peer_groups": [
+            {
+                "name": GROUP,
+                "timers": f"{bgp.keepalive_s} {bgp.hold_s}",
+                "bfd": True,
+                "bfd_timers": {
+                    "interval": bgp.bfd_interval_ms,
+                    "min_rx": bgp.bfd_interval_ms,
+                    "multiplier": bgp.bfd_multiplier,
+                },
+            }
+        ],
     }
-    found: dict[str, Avd] = {"router_bgp": router}
+    found: dict[str, Avd] = {"router_bgp": router, **_policy(bgp)}
     if bgp.unnumbered:
         group["next_hop"] = {"address_family_ipv6": {"enabled": True, "originate": True}}
         router["neighbor_interfaces"] = [
@@ -182,6 +213,40 @@ def _bgp(config: SwitchConfig) -> dict[str, Avd]:
     networks: list[Avd] = [{"prefix": str(network)} for network in bgp.networks]
     router["address_family_ipv4"] = {"networks": networks, "peer_groups": [group]}
     return found
+
+
+def _policy(bgp: Bgp) -> dict[str, Avd]:
+    allowed = []
+    for prefixes in bgp.accepted:
+        only = "" if prefixes.whole else f" eq {prefixes.length}"
+        allowed.append(f"{prefixes.network}{only}")
+    lists = {OWN: [str(network) for network in bgp.networks], GROUP: allowed}
+    maps = {HEARD: GROUP, TOLD: GROUP if bgp.transit else OWN}
+    return {
+        "prefix_lists": [
+            {
+                "name": name,
+                "sequence_numbers": [
+                    {"sequence": 10 * n, "action": f"permit {text}"}
+                    for n, text in enumerate(texts, start=1)
+                ],
+            }
+            for name, texts in lists.items()
+        ],
+        "route_maps": [
+            {
+                "name": name,
+                "sequence_numbers": [
+                    {
+                        "sequence": 10,
+                        "type": "permit",
+                        "match": [f"ip address prefix-list {prefixes}"],
+                    }
+                ],
+            }
+            for name, prefixes in maps.items()
+        ],
+    }
 
 
 def _qos(queues: tuple[Queue, ...], lossless: Lossless | None) -> dict[str, Avd]:

@@ -136,6 +136,35 @@ def _dangling(root: Value) -> Iterator[str]:
             yield f"qos mapping default-global dscp {point}: {limit}"
 
 
+def _policy(root: Value, seen: Seen) -> None:
+    """Read what neighbours may announce and are told, and how soon a fault shows."""
+    lists: dict[str, set[str]] = {}
+    for name, made in _at(root, "router", "policy", "prefix-list").items():
+        lists[name] = {
+            _prefixes(network, rule)
+            for rule in _at(made, "rule").values()
+            for network in _at(rule, "match")
+        }
+    for group in _at(root, *_BGP, "peer-group").values():
+        words = ("keepalive", "hold", "connection-retry")
+        seen.timers = " ".join(_word(group, "timers", word) or "none" for word in words)
+        if _word(group, "bfd", "enable") == "on":
+            pace = {_word(group, "bfd", f"min-{way}-interval") for way in ("rx", "tx")}
+            seen.bfd = f"{_word(group, 'bfd', 'detect-multiplier')} of {'/'.join(pace)} ms"
+        for way, found in (("inbound", seen.believed), ("outbound", seen.told)):
+            at = ("address-family", "ipv4-unicast", "policy", way, "route-map")
+            rules = _at(root, "router", "policy", "route-map", _word(group, *at), "rule")
+            for rule in rules.values():
+                found.update(lists.get(_word(rule, "match", "ip-prefix-list"), ()))
+
+
+def _prefixes(network: str, rule: Value) -> str:
+    least, most = (_word(rule, "match", network, f"{end}-prefix-len") for end in ("min", "max"))
+    if not least and not most:
+        return network
+    return f"{network} of /{least}" if least == most else f"{network} of /{least} to /{most}"
+
+
 def _points(root: Value) -> Iterator[str]:
     for points in _at(root, "qos", "mapping", "default-global", "dscp"):
         yield from points.split(",")
@@ -156,6 +185,7 @@ def _seen(root: Value, config: SwitchConfig) -> Seen:
     seen.networks = set(_at(root, *_UNICAST, "network"))
     for name, neighbour in _at(root, *_NEIGHBOUR).items():
         seen.sessions[name] = _word(neighbour, "remote-as")
+    _policy(root, seen)
     for points, to in _at(root, "qos", "mapping", "default-global", "dscp").items():
         for point in points.split(","):
             seen.points[point] = _word(to, "switch-priority")

@@ -21,6 +21,7 @@ STATE = re.compile("enable|disable")
 EMPTY = re.compile(r"\{\}")
 _SWITCH = range(8)
 _PERCENT = range(1, 101)
+_LENGTH = range(33)
 _ASN = range(1, 2**32)
 _BYTES = range(1, 2**32)
 
@@ -38,6 +39,10 @@ TREE: Mapping[str, Rule] = {
     "acl.*.rule.*.action.deny": EMPTY,
     "system.hostname": _text(_NAME),
     "system.gnmi-server.state": _text("enabled|disabled"),
+    "system.snmp-server.state": _text("enabled|disabled"),
+    "system.snmp-server.system-name": _text(_NAME),
+    "system.snmp-server.system-location": _text(".{1,255}"),
+    "system.snmp-server.listening-address.*.vrf": _text("mgmt"),
     "system.forwarding.ecmp-hash.ip-protocol": ON,
     "system.forwarding.ecmp-hash.source-ip": ON,
     "system.forwarding.ecmp-hash.destination-ip": ON,
@@ -50,10 +55,6 @@ TREE: Mapping[str, Rule] = {
     "service.syslog.mgmt.server": EMPTY,
     "service.syslog.mgmt.server.*.port": range(1, 65536),
     "service.syslog.mgmt.server.*.protocol": _text("udp|tcp"),
-    "service.snmp-server.enable": ON,
-    "service.snmp-server.system-name": _text(_NAME),
-    "service.snmp-server.system-location": _text(".{1,255}"),
-    "service.snmp-server.listening-address.*.vrf": _text("mgmt"),
     "bridge.domain.br_default.vlan.*": EMPTY,
     "interface.*.type": _text("eth|loopback|svi|swp"),
     "interface.*.vlan": range(1, 4095),
@@ -74,7 +75,16 @@ TREE: Mapping[str, Rule] = {
     "interface.*.qos.pfc.profile": _text(_NAME),
     "interface.*.qos.pfc-watchdog.state": STATE,
     "router.adaptive-routing.enable": ON,
+    "router.policy.prefix-list.*.type": _text("ipv4|ipv6"),
+    "router.policy.prefix-list.*.rule.*.action": _text("permit|deny"),
+    "router.policy.prefix-list.*.rule.*.match.*": EMPTY,
+    "router.policy.prefix-list.*.rule.*.match.*.min-prefix-len": _LENGTH,
+    "router.policy.prefix-list.*.rule.*.match.*.max-prefix-len": _LENGTH,
+    "router.policy.route-map.*.rule.*.action.permit": EMPTY,
+    "router.policy.route-map.*.rule.*.match.type": _text("ipv4|ipv6"),
+    "router.policy.route-map.*.rule.*.match.ip-prefix-list": _text(_NAME),
     "router.bgp.enable": ON,
+    "router.bgp.wait-for-install": ON,
     "router.bgp.autonomous-system": _ASN,
     "router.bgp.router-id": _text(_IP),
     "vrf.default.router.bgp.enable": ON,
@@ -84,7 +94,18 @@ TREE: Mapping[str, Rule] = {
     "vrf.default.router.bgp.address-family.ipv4-unicast.network.*": EMPTY,
     "vrf.default.router.bgp.peer-group.*.timers.keepalive": range(1, 65536),
     "vrf.default.router.bgp.peer-group.*.timers.hold": range(3, 65536),
+    "vrf.default.router.bgp.peer-group.*.timers.connection-retry": range(1, 65536),
+    "vrf.default.router.bgp.peer-group.*.bfd.enable": ON,
+    "vrf.default.router.bgp.peer-group.*.bfd.detect-multiplier": range(2, 256),
+    "vrf.default.router.bgp.peer-group.*.bfd.min-rx-interval": range(50, 60_001),
+    "vrf.default.router.bgp.peer-group.*.bfd.min-tx-interval": range(50, 60_001),
     "vrf.default.router.bgp.peer-group.*.address-family.ipv4-unicast.enable": ON,
+    "vrf.default.router.bgp.peer-group.*.address-family.ipv4-unicast.policy.inbound.route-map": (
+        _text(_NAME)
+    ),
+    "vrf.default.router.bgp.peer-group.*.address-family.ipv4-unicast.policy.outbound.route-map": (
+        _text(_NAME)
+    ),
     "vrf.default.router.bgp.neighbor": EMPTY,
     "vrf.default.router.bgp.neighbor.*.type": _text("unnumbered|numbered"),
     "vrf.default.router.bgp.neighbor.*.remote-as": _ASN,

@@ -30,6 +30,14 @@ class Seen:
     sessions: dict[str, str] = field(default_factory=dict)
     """The neighbour's number by port, or by address on numbered links."""
     networks: set[str] = field(default_factory=set)
+    believed: set[str] = field(default_factory=set)
+    """Prefixes that every neighbour may announce, as `10.0.0.0/16 of /26`; none is nothing."""
+    told: set[str] = field(default_factory=set)
+    """Prefixes that every neighbour is told, where the switch has a route to them."""
+    timers: str = ""
+    """Seconds between keepalives, until a neighbour is given up, and between two tries."""
+    bfd: str = ""
+    """Packets that may be missing, and milliseconds between them."""
     queues: dict[str, str] = field(default_factory=dict)
     """Share of the link in percent, or `strict`, by queue."""
     points: dict[str, str] = field(default_factory=dict)
@@ -53,6 +61,10 @@ def expected(config: SwitchConfig) -> Seen:
     if bgp is not None:
         found.asn = str(bgp.asn)
         found.networks = {str(network) for network in bgp.networks}
+        found.believed = {str(prefixes) for prefixes in bgp.accepted}
+        found.told = found.believed if bgp.transit else found.networks
+        found.timers = f"{bgp.keepalive_s} {bgp.hold_s} {bgp.connect_s}"
+        found.bfd = f"{bgp.bfd_multiplier} of {bgp.bfd_interval_ms} ms"
         found.sessions = {
             port.name if bgp.unnumbered else str(port.peer_address): str(port.peer_asn)
             for port in config.ports_of(PortRole.SWITCH)
@@ -70,6 +82,10 @@ def compare(check: str, subject: str, planned: Seen, seen: Seen) -> Iterator[Fin
         ("hostname", planned.hostname, seen.hostname),
         ("autonomous system", planned.asn, seen.asn),
         ("announced networks", _text(planned.networks), _text(seen.networks)),
+        ("prefixes believed", _text(planned.believed), _text(seen.believed)),
+        ("prefixes told", _text(planned.told), _text(seen.told)),
+        ("BGP's timers", planned.timers, seen.timers),
+        ("BFD", planned.bfd, seen.bfd),
         ("queues with ECN", _text(planned.marked), _text(seen.marked)),
     ):
         if mine != theirs:

@@ -11,6 +11,9 @@ from fireflyer.prove.switches.readback import STRICT, Seen, check_files
 from fireflyer.prove.switches.result import SwitchCheck
 from fireflyer.prove.switches.sonic_xml import Config
 
+FRR_BFD = "3 of 300 ms"
+"""What FRR does where nobody says otherwise (doc/user/bfd.rst)."""
+
 
 def check(fabric: Fabric, tree: Path) -> SwitchCheck:
     """Compare the configurations below `tree/sonic` with the fabric."""
@@ -40,6 +43,7 @@ def _seen(tables: Config) -> Seen:
         seen.asn = str(bgp["local_asn"])
     for key in tables.get("BGP_GLOBALS_AF_NETWORK", {}):
         seen.networks.add(key.split("|")[2])
+    _policy(tables, seen)
     for key, neighbour in tables.get("BGP_NEIGHBOR", {}).items():
         seen.sessions[key.split("|")[1]] = str(neighbour["asn"])
     for points in tables.get("DSCP_TO_TC_MAP", {}).values():
@@ -49,6 +53,31 @@ def _seen(tables: Config) -> Seen:
             seen.lossless[name] = str(ports["pfc_enable"])
     _queues(tables, seen)
     return seen
+
+
+def _policy(tables: Config, seen: Seen) -> None:
+    """Read what neighbours may announce and are told, and how soon a fault shows.
+
+    SONiC has no table of BFD's pace: FRR's own it is.
+    """
+    for group in tables.get("BGP_PEER_GROUP", {}).values():
+        words = ("keepalive", "holdtime", "conn_retry")
+        seen.timers = " ".join(str(group.get(word, "none")) for word in words)
+        seen.bfd = FRR_BFD if group.get("bfd") == "true" else ""
+    sets: dict[str, set[str]] = {}
+    for key in tables.get("PREFIX", {}):
+        name, network, span = key.split("|")
+        only = "" if span == "exact" else f" of /{span.split('..')[0]}"
+        whole = span == "exact" or len(set(span.split(".."))) == 1
+        sets.setdefault(name, set()).add(f"{network}{only}" if whole else f"{network} {span}")
+    maps: dict[str, set[str]] = {}
+    for key, rule in tables.get("ROUTE_MAP", {}).items():
+        maps.setdefault(key.split("|")[0], set()).update(sets[str(rule["match_prefix_set"])])
+    for family in tables.get("BGP_PEER_GROUP_AF", {}).values():
+        for name in family.get("route_map_in", []):
+            seen.believed |= maps[name]
+        for name in family.get("route_map_out", []):
+            seen.told |= maps[name]
 
 
 def _queues(tables: Config, seen: Seen) -> None:

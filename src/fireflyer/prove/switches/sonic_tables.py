@@ -75,7 +75,14 @@ TABLES: Mapping[str, TableModel] = {
     "PFC_WD": _rows("sonic-pfcwd", "PFC_WD", "ifname"),
     "PORT": _rows("sonic-port", "PORT", "name"),
     "PORT_QOS_MAP": _rows("sonic-port-qos-map", "PORT_QOS_MAP", "ifname"),
+    "PREFIX": TableModel(
+        "sonic-routing-policy-sets",
+        {"PREFIX_NOSEQ_LIST": ("name", "ip_prefix", "masklength_range")},
+    ),
+    "PREFIX_SET": _rows("sonic-routing-policy-sets", "PREFIX_SET", "name"),
     "QUEUE": _rows("sonic-queue", "QUEUE", "ifname", "qindex"),
+    "ROUTE_MAP": _rows("sonic-route-map", "ROUTE_MAP", "name", "stmt_name"),
+    "ROUTE_MAP_SET": _rows("sonic-route-map", "ROUTE_MAP_SET", "name"),
     "SCHEDULER": _rows("sonic-scheduler", "SCHEDULER", "name"),
     "SNMP": TableModel("sonic-snmp"),
     "SNMP_AGENT_ADDRESS_CONFIG": _rows(
