@@ -41,7 +41,7 @@ function openRacks() {
   scroller.firstChild.style.height = `${height}px`;
   scroller.style.height = `${height}px`;
   const most = Math.max(...racks.kw);
-  byId("rack-hint").textContent = `${count(racks.name.length)} racks; the fullest draws `
+  byId("rack-hint").textContent = `${count(racks.name.length)} racks; the fullest may draw `
     + `${most.toFixed(1)} of ${racks.limit_kw} kW`;
   showRack();
   drawRacks();
