@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 import yaml
 from roles.switch_config.filter_plugins import switch_config as filters
+from roles.switch_config.molecule.default.files.fake_eos import in_vrfs
+from tests.conftest import REPO
+from tests.switches import lab_roce, rendered
 
 HASH = "$6$salt$" + "x" * 86
 USERS = [{"name": "ada", "password_hash": HASH, "authorized_key": "ssh-ed25519 AAAA"}]
@@ -168,3 +173,37 @@ def test_commands_reach_the_switch_as_they_are() -> None:
     commands = ["enable", 'interface ib 1/1 description "a-cn0001 mlx5_0"', "banner it's"]
     (argument,) = shlex.split(filters.quoted(commands))
     assert shlex.split(argument) == commands
+
+
+def test_a_lost_peer_is_missed_before_a_change_is_judged(tmp_path: Path) -> None:
+    defaults = yaml.safe_load((REPO / "roles/switch_config/defaults/main.yml").read_text())
+    files = list((rendered(lab_roce(tmp_path, "frr"), tmp_path) / "frr").rglob("*.conf"))
+    assert files
+    for file in files:
+        holds_s = re.findall(r"timers (?:bgp )?\d+ (\d+)$", file.read_text(), re.MULTILINE)
+        assert holds_s
+        assert max(map(int, holds_s)) < defaults["switch_config_soak_s"]
+
+
+def test_eapi_listens_where_eos_is_managed(tmp_path: Path) -> None:
+    files = list((rendered(lab_roce(tmp_path, "eos"), tmp_path) / "eos").glob("*.cfg"))
+    assert files
+    for file in files:
+        management, serving = in_vrfs("\n".join(filters.lines(file.read_text())))
+        assert serving == {management} == {"MGMT"}
+
+
+@pytest.mark.parametrize(
+    ("commands", "serving"),
+    [
+        ("   no shutdown", {"default"}),
+        (
+            "   no shutdown\n   vrf default\n      shutdown\n   vrf MGMT\n      no shutdown",
+            {"MGMT"},
+        ),
+        ("   vrf MGMT\n      no shutdown", set()),
+    ],
+)
+def test_eapi_is_in_a_vrf_that_names_it_once_it_is_on(commands: str, serving: set[str]) -> None:
+    text = f"interface Management1\n   vrf MGMT\nmanagement api http-commands\n{commands}"
+    assert in_vrfs(text) == ("MGMT", serving)

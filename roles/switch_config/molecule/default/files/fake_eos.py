@@ -15,6 +15,29 @@ RUNNING, FORMER, SAVED = STATE / "fake_running", STATE / "fake_former", STATE / 
 TIMER = STATE / "fake_timer"
 
 
+def in_vrfs(text: str) -> tuple[str, set[str]]:
+    """Return the VRF of Management1, and those in which eAPI listens.
+
+    EOS serves the default VRF once the API is on, unless it is shut there; another VRF only
+    where it is named.
+    """
+    management, serving, on, block, vrf = "default", {"default"}, False, "", "default"
+    for line in text.splitlines():
+        words = line.split()
+        if not line.startswith(" "):
+            block, vrf = line, "default"
+        elif block == "interface Management1" and words[0] == "vrf":
+            management = words[1]
+        elif block == "management api http-commands" and words[0] == "vrf":
+            vrf = words[1]
+        elif block == "management api http-commands" and words == ["no", "shutdown"]:
+            on = on or not line.startswith("      ")
+            serving.add(vrf)
+        elif block == "management api http-commands" and words == ["shutdown"]:
+            serving.discard(vrf)
+    return management, serving if on else set()
+
+
 class RefusedError(Exception):
     """A command that EOS would not take."""
 
@@ -31,8 +54,9 @@ def run(commands: list[str]) -> list[str | dict[str, Any]]:
             FORMER.unlink()
             TIMER.unlink()
         elif line == "configure session switch-config abort":
-            FORMER.rename(RUNNING)
-            TIMER.unlink()
+            if FORMER.exists():  # else nothing was committed yet
+                FORMER.rename(RUNNING)
+                TIMER.unlink()
         elif line == "write memory":
             SAVED.write_text(RUNNING.read_text())
         elif session is not None:
@@ -54,6 +78,9 @@ def in_session(session: list[str], line: str) -> tuple[list[str] | None, str]:
         kept = [text for text in before if text and text[0] != "!" and text != "end"]
         return session, "\n".join(difflib.unified_diff(kept, session, lineterm="", n=0))
     if found := re.fullmatch(r"commit timer (\d\d:\d\d:\d\d)", line):
+        management, serving = in_vrfs("\n".join(session))
+        if management not in serving:
+            raise RefusedError(f"nobody would get in: no eAPI in vrf {management}")
         FORMER.write_text(RUNNING.read_text())
         RUNNING.write_text("\n".join(session) + "\nend\n")
         TIMER.write_text(found[1])
