@@ -155,6 +155,8 @@ def _render(options: argparse.Namespace) -> int:
     parts = batches(fabric, groups)
     name = fabric.intent.name
     written, count = write_tree(options.out, name, parts, groups, workers(fabric))
+    if not written:
+        _say(f"note: {name} has no file in {', '.join(groups)}; its switches run {fabric.system}")
     _say(f"{options.out}: {written:,} files written, {count:,} in all")
     if fabric.placeholders:
         _say(

@@ -89,7 +89,7 @@ def address_problems(site: Site, models_fit: bool) -> list[Problem]:
             limit = "is not an IPv4 network for hosts"
             problems.append(at(key, text, limit, "write it as 10.10.0.0/16"))
             continue
-        if not _NETWORK.fullmatch(text) or network.is_multicast() or network.is_loopback():
+        if not _NETWORK.fullmatch(text) or not _for_hosts(network):
             limit = "is not an IPv4 network for hosts"
             problems.append(at(key, text, limit, "write it as 10.10.0.0/16"))
         elif network.ip != network.network:
@@ -104,6 +104,12 @@ def address_problems(site: Site, models_fit: bool) -> list[Problem]:
     problems += (_count_problems(site) if models_fit else []) + _source_problems(site)
     problems += _gateway_problems(site, networks.get(f"{KEY}.management"))
     return problems + _block_problems(site, networks)
+
+
+def _for_hosts(network: IPNetwork) -> bool:
+    """Say whether hosts may have its addresses: no multicast, loopback, 0/8 or 240/4 (RFC 6890)."""
+    first = network.first >> 24
+    return not (first == 0 or first == 127 or first >= 224)
 
 
 def _count_problems(site: Site) -> list[Problem]:
@@ -140,7 +146,7 @@ def _source_problems(site: Site) -> list[Problem]:
             network = IPNetwork(text)
         except (AddrFormatError, ValueError):
             network = None
-        if network is None or not _NETWORK.fullmatch(text):
+        if network is None or not _NETWORK.fullmatch(text) or not _for_hosts(network):
             remedy = "write it as 10.10.0.0/16"
             limit = "is not an IPv4 network"
             problems.append(site.document.problem(key, text, limit, remedy))

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
+from netaddr import valid_ipv4
+
+from fireflyer.design.systems import system_of
 from fireflyer.errors import Problem
 from fireflyer.load import Site
 
 KEY = "cluster.services"
+ZERO_TOUCH = ("sonic", "nvue", "eos")
+"""Systems that `render/ztp.py` prints for."""
+_DIGITS = re.compile(r"[0-9.]+")
 
 
 def service_problems(site: Site, management: tuple[str, ...]) -> list[Problem]:
@@ -28,4 +36,34 @@ def service_problems(site: Site, management: tuple[str, ...]) -> list[Problem]:
     if site.cluster.fabric.technology == "ethernet" and managers:
         limit = "an Ethernet fabric has none"
         problems.append(at(f"{KEY}.subnet_manager", None, limit, "remove it"))
+    return problems + _server_problems(site) + _zero_touch_problems(site)
+
+
+def _server_problems(site: Site) -> list[Problem]:
+    """Return what is written like an address and is none, and a domain that is an address."""
+    cluster, at, problems = site.cluster, site.document.problem, []
+    for key in ("ntp_servers", "syslog_servers"):
+        for index, text in enumerate(getattr(cluster, key)):
+            if _DIGITS.fullmatch(text) and not valid_ipv4(text):
+                where = f"cluster.{key}.{index}"
+                problems.append(at(where, text, "is no IPv4 address", "correct it"))
+    if _DIGITS.fullmatch(cluster.domain):
+        limit = "is written like an address"
+        problems.append(at("cluster.domain", cluster.domain, limit, "use a DNS domain"))
     return problems
+
+
+def _zero_touch_problems(site: Site) -> list[Problem]:
+    """Return addresses of zero-touch files that nothing would be made of."""
+    management, at = site.cluster.switch_management, site.document.problem
+    key = "cluster.switch_management"
+    if management.onie_image_url and not management.ztp_url:
+        limit = "is of no use without ztp_url"
+        return [at(f"{key}.onie_image_url", management.onie_image_url, limit, "add ztp_url")]
+    if site.cluster.fabric.leaf.model not in site.catalogue.switches:
+        return []
+    system = system_of(site)
+    if management.ztp_url and system not in ZERO_TOUCH:
+        limit = f"{system} has no zero-touch files here, {', '.join(ZERO_TOUCH)} have"
+        return [at(f"{key}.ztp_url", management.ztp_url, limit, "remove it")]
+    return []

@@ -66,6 +66,9 @@ def read(file: Path) -> Document:
         raise _unreadable(file, line, f"not YAML: {error.problem}", "correct the line") from None
     except RecursionError:
         raise _unreadable(file, 1, "is nested too deeply", "state it flat") from None
+    except (LookupError, AttributeError, TypeError):  # what PyYAML lets out of its constructors
+        limit = "not YAML: a value does not fit its tag"
+        raise _unreadable(file, 1, limit, "correct the value, or leave the tag out") from None
     except (yaml.YAMLError, ValueError) as error:
         said = str(error).splitlines()[0]
         raise _unreadable(file, 1, f"not YAML: {said}", "correct the value") from None

@@ -32,7 +32,7 @@ _MODULES: Mapping[str, str] = {
 """The module of `fireflyer.render` that prints each group, by its function `files`."""
 
 GROUPS = tuple(_MODULES)
-"""Top-level folders of the output; `render --only` takes one of them."""
+"""Top-level folders of the output; `render --only` takes any of them."""
 
 
 def printer(group: str) -> Callable[[Fabric], Files]:
