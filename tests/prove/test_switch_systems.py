@@ -155,7 +155,7 @@ def test_nvue_tree_finds(edit: tuple[str, str], said: str, tmp_path: Path) -> No
         (("interface Ethernet1/1", "interface Ethernet9/1"), "interface Ethernet9/1"),
         (("dscp 34 to", "dscp 64 to"), "qos map dscp 64 to traffic-class 1"),
         (("timeout 0.20", "timeout 99.00"), "watchdog default timeout 99.00"),
-        (("   mtu 9216", "   colour 9216"), "colour 9216"),
+        (("   mtu 9214", "   colour 9214"), "colour 9214"),
         (("remote-as 4200001025", "remote-as 1"), "remote-as 1"),
     ],
 )

@@ -8,6 +8,7 @@ from math import ceil
 
 from netaddr import IPAddress, IPNetwork
 
+from fireflyer.design import bgp
 from fireflyer.design.asn import asn
 from fireflyer.design.lossless import lossless
 from fireflyer.design.traffic import queues
@@ -18,6 +19,7 @@ from fireflyer.model.switch_config import (
     Management,
     PortConfig,
     PortRole,
+    Prefixes,
     SwitchConfig,
 )
 
@@ -96,6 +98,16 @@ class _View:
             )
             for switch in self.fabric.switches
         }
+
+    @cached_property
+    def accepted(self) -> tuple[Prefixes, ...]:
+        """What any switch may announce."""
+        return bgp.fabric_prefixes(self.fabric)
+
+    @cached_property
+    def between(self) -> frozenset[str]:
+        """The switches between zones."""
+        return frozenset(switch.name for switch in self.fabric.switches_of(Layer.INTERZONE))
 
     @cached_property
     def management(self) -> Mapping[str, tuple[IPNetwork, ...]]:
@@ -182,6 +194,13 @@ class _View:
             asn=self.asns[switch.name],
             router_id=switch.loopback,
             networks=(loopback, hosts.network) if hosts else (loopback,),
+            accepted=self.accepted,
+            transit=bgp.is_transit(switch.layer, ports, self.between),
             maximum_paths=max(1, sum(port.role is PortRole.SWITCH for port in ports)),
             unnumbered=self.ethernet is not None and not self.ethernet.numbered_links,
+            keepalive_s=bgp.KEEPALIVE_S,
+            hold_s=bgp.HOLD_S,
+            connect_s=bgp.CONNECT_S,
+            bfd_interval_ms=bgp.BFD_INTERVAL_MS,
+            bfd_multiplier=bgp.BFD_MULTIPLIER,
         )

@@ -54,7 +54,7 @@ class EthernetIntent(Record):
     load_balancing: Literal["static", "adaptive"] = "static"
     dcqcn: bool = False
     """Mark packets (ECN) on lossless queues, so that adapters slow down."""
-    mtu: Annotated[int, Field(ge=1500, le=9216)] = 9216
+    mtu: Annotated[int, Field(ge=1500, le=9216)] = 9214
     host_vlan: Annotated[int, Field(ge=2, le=4094)] = 100
     """VLAN of a leaf's hosts; each leaf has its own, of the same number."""
     pfc_watchdog: PfcWatchdog = PfcWatchdog()

@@ -58,17 +58,45 @@ class HostNetwork:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Prefixes:
+    """Every prefix of one length inside a network."""
+
+    network: IPNetwork
+    length: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether that is the network itself and nothing else."""
+        return self.network.prefixlen == self.length
+
+    def __str__(self) -> str:
+        return str(self.network) if self.whole else f"{self.network} of /{self.length}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bgp:
     """Routing with the neighbours at `SWITCH` ports (RFC 7938: eBGP, ECMP)."""
 
     asn: int
     router_id: IPAddress
     networks: tuple[IPNetwork, ...]
-    """Announced: the loopback and, at a leaf, the network of its hosts."""
+    """Its own: the loopback and, at a leaf, the network of its hosts."""
+    accepted: tuple[Prefixes, ...]
+    """All that any switch of the fabric may announce; anything else is not believed."""
+    transit: bool
+    """Whether neighbours are told what was learned too, or `networks` alone."""
     maximum_paths: int
     """As wide as the widest layer: no equal path is left out."""
     unnumbered: bool
     """Sessions over link-local addresses (RFC 5549)."""
+    keepalive_s: int
+    hold_s: int
+    """A neighbour that says nothing for so long is given up."""
+    connect_s: int
+    """Between two tries to open a session."""
+    bfd_interval_ms: int
+    bfd_multiplier: int
+    """Packets of BFD (RFC 5880) that may be missing before a neighbour is given up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

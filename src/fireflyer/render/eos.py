@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from fireflyer.design.switch_config import switch_configs
 from fireflyer.model.fabric import Fabric
-from fireflyer.model.switch_config import PortRole, SwitchConfig
+from fireflyer.model.switch_config import PortRole, Prefixes, SwitchConfig
 from fireflyer.render.classes import code_points
 from fireflyer.render.template import render
 
@@ -33,9 +34,16 @@ def text(config: SwitchConfig) -> str:
             for points, number in code_points(config.queues)
         ],
         entries=[(STEP * n, entry) for n, entry in enumerate(_entries(config), start=1)],
+        accepted=_rules(config.bgp.accepted) if config.bgp else (),
         detect_s=f"{lossless.watchdog_detect_ms / 1000:.2f}" if lossless else "",
         restore_s=f"{lossless.watchdog_restore_ms / 1000:.2f}" if lossless else "",
     )
+
+
+@lru_cache(maxsize=4)
+def _rules(accepted: tuple[Prefixes, ...]) -> tuple[str, ...]:
+    """Return what a prefix list permits, in EOS's words."""
+    return tuple(str(p.network) if p.whole else f"{p.network} eq {p.length}" for p in accepted)
 
 
 def _entries(config: SwitchConfig) -> Iterator[str]:

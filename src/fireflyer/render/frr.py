@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from fireflyer.design.switch_config import switch_configs
-from fireflyer.model.fabric import Fabric, Layer, Port
+from fireflyer.model.fabric import Fabric, Port
 from fireflyer.model.hardware import System
-from fireflyer.model.switch_config import PortConfig, PortRole, SwitchConfig
+from fireflyer.model.switch_config import PortConfig, PortRole, Prefixes, SwitchConfig
 from fireflyer.render.template import render
 
-KEEPALIVE_S, HOLD_S, CONNECT_S = 3, 9, 10
-"""FRR's own values for data centres: a neighbour that says nothing is given up after 9 s."""
-BFD_INTERVAL_MS, BFD_MULTIPLIER = 300, 3
-"""FRR's own values (RFC 5880): a cable that is up but carries nothing is given up after 0.9 s."""
 VLAN_INTERFACES: dict[System, str] = {"sonic": "Vlan{vlan}"}
 """What a system calls the router's interface in a VLAN; the others say vlan100."""
 
@@ -45,34 +42,28 @@ class FrrConfig:
     neighbours: tuple[tuple[str, str, int], ...]
     """Address or interface of each neighbour, the words that open a session, its number."""
     maximum_paths: int
-    keepalive_s: int = KEEPALIVE_S
-    hold_s: int = HOLD_S
-    connect_s: int = CONNECT_S
-    bfd_interval_ms: int = BFD_INTERVAL_MS
-    bfd_multiplier: int = BFD_MULTIPLIER
+    keepalive_s: int
+    hold_s: int
+    connect_s: int
+    bfd_interval_ms: int
+    bfd_multiplier: int
 
 
 def files(fabric: Fabric) -> Iterator[tuple[str, str]]:
     """Yield `<switch>.conf` of every switch of an Ethernet fabric."""
     if not fabric.is_ethernet:
         return
-    rules = _fabric_networks(fabric)
-    between = {switch.name for switch in fabric.switches_of(Layer.INTERZONE)}
     for switch in switch_configs(fabric):
-        value = config(switch, fabric.system, rules, transit=_is_transit(switch, between))
+        value = config(switch, fabric.system)
         yield f"{switch.name}.conf", render("frr/frr.conf.j2", switch=value)
 
 
-def config(
-    switch: SwitchConfig, system: System | None, rules: tuple[str, ...], *, transit: bool
-) -> FrrConfig:
+def config(switch: SwitchConfig, system: System | None) -> FrrConfig:
     """Say a switch's configuration in FRR's words.
 
     Args:
         switch: what it should hold.
         system: what it runs; names of interfaces follow from it.
-        rules: prefix-list rules of the whole fabric.
-        transit: whether it passes routes on, as all but leaves of hosts do.
     """
     bgp = switch.bgp
     assert bgp is not None
@@ -98,12 +89,17 @@ def config(
         addresses=tuple(addresses),
         ports=tuple(ports),
         networks=tuple(map(str, bgp.networks)),
-        fabric_networks=rules,
-        announced="FABRIC" if transit else "OWN",
+        fabric_networks=_rules(bgp.accepted),
+        announced="FABRIC" if bgp.transit else "OWN",
         asn=bgp.asn,
         router_id=str(bgp.router_id),
         neighbours=tuple(neighbours),
         maximum_paths=bgp.maximum_paths,
+        keepalive_s=bgp.keepalive_s,
+        hold_s=bgp.hold_s,
+        connect_s=bgp.connect_s,
+        bfd_interval_ms=bgp.bfd_interval_ms,
+        bfd_multiplier=bgp.bfd_multiplier,
     )
 
 
@@ -128,16 +124,9 @@ def port_interface(fabric: Fabric, port: Port) -> str:
     return fabric.switch[port.device].model.interface(system, port.number)
 
 
-def _is_transit(switch: SwitchConfig, between: set[str]) -> bool:
-    """Return whether a switch passes on what it learns: all but leaves that join no zones."""
-    return switch.layer is not Layer.LEAF or any(port.peer in between for port in switch.ports)
-
-
-def _fabric_networks(fabric: Fabric) -> tuple[str, ...]:
-    """Return prefix-list rules for loopbacks, and for the leaves' networks of each tree."""
-    lengths = {port.network.prefixlen for port in fabric.node_port.values()}
-    rules = [f"{fabric.networks['loopback']} ge 32"]
-    for tree in fabric.trees:
-        network = fabric.networks[f"roce_{tree}"]
-        rules += [f"{network} ge {length} le {length}" for length in sorted(lengths)]
-    return tuple(rules)
+@lru_cache(maxsize=4)
+def _rules(accepted: tuple[Prefixes, ...]) -> tuple[str, ...]:
+    """Return prefix-list rules; FRR refuses a range that holds nothing but the network."""
+    return tuple(
+        str(p.network) if p.whole else f"{p.network} ge {p.length} le {p.length}" for p in accepted
+    )

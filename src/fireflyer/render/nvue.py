@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from fireflyer.design.switch_config import switch_configs
 from fireflyer.model.fabric import Fabric
-from fireflyer.model.switch_config import PortConfig, PortRole, Queue, SwitchConfig
+from fireflyer.model.switch_config import PortConfig, PortRole, Prefixes, Queue, SwitchConfig
 from fireflyer.render.classes import code_points
 from fireflyer.render.template import render
 
@@ -53,6 +54,23 @@ def text(config: SwitchConfig) -> str:
         profiles=profiles(config),
         qos=qos(config),
         poll_ms=POLL_MS,
+        accepted=_accepted(config.bgp.accepted) if config.bgp else (),
+        told="FABRIC" if config.bgp and config.bgp.transit else "OWN",
+    )
+
+
+@lru_cache(maxsize=4)
+def _accepted(allowed: tuple[Prefixes, ...]) -> tuple[tuple[str, str], ...]:
+    """Return each network of a prefix list with the lengths that match inside it.
+
+    Networks of more than one length would be one key twice; each has a rule of its own.
+    """
+    return tuple(
+        (
+            str(p.network),
+            "{}" if p.whole else f"{{min-prefix-len: {p.length}, max-prefix-len: {p.length}}}",
+        )
+        for p in allowed
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -22,6 +22,11 @@ from fireflyer.verify.finding import Finding
 CHECK = "eos"
 REMEDY = "mend the file, or render the site again"
 _IGNORED = ("!", "end")
+BEYOND_AVD = (
+    "management api http-commands > vrf default",
+    "management api http-commands > vrf default > shutdown",
+)
+"""What must be there and AVD cannot say: its model of eAPI only opens VRFs."""
 INDENT = 3
 """Spaces a level, as EOS prints."""
 
@@ -55,13 +60,14 @@ def check(fabric: Fabric, tree: Path) -> SwitchCheck:
             findings.append(Finding(CHECK, name, "is not there", "render the site again"))
             continue
         count += 1
-        findings += differences(name, file.read_text(), pyavd.get_device_config(described))
+        theirs = pyavd.get_device_config(described)
+        findings += differences(name, file.read_text(), theirs, BEYOND_AVD)
     return SwitchCheck(checker=f"pyavd {pyavd.__version__}", files=count, findings=tuple(findings))
 
 
-def differences(name: str, ours: str, theirs: str) -> Iterator[Finding]:
-    """Yield each line that one has and the other has not, under its section."""
-    mine, judge = Counter(lines(ours)), Counter(lines(theirs))
+def differences(name: str, ours: str, theirs: str, also: Iterable[str] = ()) -> Iterator[Finding]:
+    """Yield each line that one has and the other has not, in its section; `also` is wanted too."""
+    mine, judge = Counter(lines(ours)), Counter([*lines(theirs), *also])
     for line in (mine - judge).elements():
         yield Finding(CHECK, name, f"has a line that pyavd has not: {line}", REMEDY)
     for line in (judge - mine).elements():

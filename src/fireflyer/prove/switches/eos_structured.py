@@ -109,11 +109,12 @@ def _management(config: SwitchConfig) -> dict[str, Avd]:
             }
         ],
         "system": {"control_plane": {"ipv4_access_groups": [{"acl_name": ACL, "vrf": VRF}]}},
-        "management_ssh": {"enable": False, "vrfs": [{"name": VRF, "enable": True}]},
+        "management_ssh": {
+            "vrfs": [{"name": VRF, "enable": True}, {"name": "default", "enable": False}]
+        },
         "management_api_http": {
             "enable_http": False,
             "enable_https": True,
-            "default_services": False,
             "enable_vrfs": [{"name": VRF}],
         },
         "snmp_server": {"location": config.place},

@@ -19,6 +19,9 @@ CODE_POINTS, CLASSES = 64, 8
 LOSSLESS_ALPHA, LOSSY_ALPHA, WHOLE_ALPHA = "0", "3", "7"
 """Share of the free pool that one queue may take: 2 to this power of it. A lossless group has
 as much as is left, so that two of them share evenly; at the egress nothing holds it back."""
+NO_LENGTH = "0m"
+"""Of every cable. A true length would make the buffer manager look up a profile of its own for it,
+and put that in the place of ours, which are made for the length; at this one it leaves them."""
 WATCHDOG_POLL_MS = 100
 
 
@@ -150,8 +153,7 @@ def _buffers(
     groups = spans([queue.number for queue in queues if queue.lossless])
     yield "BUFFER_PG", _group_rows(of_port, groups, lossy_group(queues))
     yield "BUFFER_QUEUE", _queue_buffers(tuple(port.name for port in used), queues)
-    lengths = {port.name: f"{port.cable_m}m" for port in used}
-    yield table("CABLE_LENGTH", {MAP: lengths})
+    yield table("CABLE_LENGTH", {MAP: dict.fromkeys((port.name for port in used), NO_LENGTH)})
 
 
 def spans(numbers: list[int]) -> tuple[str, ...]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fireflyer.model.switch_config import PortConfig, PortRole, SwitchConfig
+from fireflyer.model.switch_config import Bgp, PortConfig, PortRole, SwitchConfig
 from fireflyer.render.sonic.rows import Fields, Table, lines, table
 
 GROUP = "FABRIC"
 """Peer group of every neighbour."""
-KEEPALIVE_S, HOLD_S = 3, 9
-"""RFC 4271, 10 suggests 30 and 90; a fabric's neighbours are one cable away."""
+OWN, FABRIC = "OWN", "FABRIC"
+"""Prefix sets: what the switch announces of itself, and what any switch may announce."""
+HEARD, TOLD = "FABRIC_IN", "FABRIC_OUT"
+"""Route maps. FRR drops all that an eBGP neighbour says for which no policy stands (RFC 8212), and
+this daemon has no word to switch that off."""
 FAMILY = "ipv4_unicast"
 
 
@@ -49,14 +52,18 @@ def tables(config: SwitchConfig, used: tuple[PortConfig, ...]) -> Iterator[Table
         "BGP_PEER_GROUP",
         {
             f"default|{GROUP}": {
-                "keepalive": str(KEEPALIVE_S),
-                "holdtime": str(HOLD_S),
+                "keepalive": str(bgp.keepalive_s),
+                "holdtime": str(bgp.hold_s),
+                "conn_retry": str(bgp.connect_s),
+                "bfd": "true",
                 "capability_ext_nexthop": "true" if bgp.unnumbered else "false",
                 "admin_status": "up",
             }
         },
     )
-    yield table("BGP_PEER_GROUP_AF", {f"default|{GROUP}|{FAMILY}": {"admin_status": "up"}})
+    policy: Fields = {"admin_status": "up", "route_map_in": [HEARD], "route_map_out": [TOLD]}
+    yield table("BGP_PEER_GROUP_AF", {f"default|{GROUP}|{FAMILY}": policy})
+    yield from _policy(bgp)
     yield (
         "BGP_NEIGHBOR",
         lines(
@@ -65,3 +72,24 @@ def tables(config: SwitchConfig, used: tuple[PortConfig, ...]) -> Iterator[Table
             for port in links
         ),
     )
+
+
+def _policy(bgp: Bgp) -> Iterator[Table]:
+    """Yield what is believed and what is told: prefix sets, and the route maps that ask them.
+
+    A set without its mode is dropped by the daemon, and so is a prefix with a sequence number.
+    """
+    yield table("PREFIX_SET", {OWN: {"mode": "IPv4"}, FABRIC: {"mode": "IPv4"}})
+    permit: Fields = {"action": "permit"}
+    rows = {f"{OWN}|{network}|exact": permit for network in bgp.networks}
+    for allowed in bgp.accepted:
+        span = "exact" if allowed.whole else f"{allowed.length}..{allowed.length}"
+        rows[f"{FABRIC}|{allowed.network}|{span}"] = permit
+    yield table("PREFIX", rows)
+    yield table("ROUTE_MAP_SET", {HEARD: {}, TOLD: {}})
+    told = FABRIC if bgp.transit else OWN
+    maps: dict[str, Fields] = {
+        f"{name}|10": {"route_operation": "permit", "match_prefix_set": prefixes}
+        for name, prefixes in ((HEARD, FABRIC), (TOLD, told))
+    }
+    yield table("ROUTE_MAP", maps)
