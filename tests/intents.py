@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import strategies as st
-from tests.sites import ETHERNET, ONE_ZONE, PLANES
+from tests.sites import ETHERNET, ONE_ZONE, PLANES, THREE_LAYERS
 
 PORTS = 8
 """Of the laboratory switches."""
@@ -23,6 +23,7 @@ BLOCKS = {
 BASES: dict[str, dict[str, Any]] = {
     "infiniband zones": {},
     "infiniband zone": ONE_ZONE,
+    "infiniband layers zone": THREE_LAYERS,
     "ethernet zones": ETHERNET,
     "ethernet planes": PLANES,
 }
@@ -38,7 +39,10 @@ def changes(draw: st.DrawFn) -> dict[str, Any]:
     trunk = draw(st.integers(1, 2))
     spines = draw(st.integers(1, 6 // trunk))
     leaves = draw(st.integers(2, PORTS // trunk))
-    host_ports = PORTS - spines * trunk
+    pods = 2 if "layers" in base else 1
+    if pods > 1:  # each pod has half of both; its spines keep ports for the two cores
+        spines, leaves = 2 * spines, 2 * min(leaves, (PORTS - 2) // trunk)
+    host_ports = PORTS - spines // pods * trunk
     room = (leaves - (zones > 1)) * host_ports
     links = draw(st.integers(1, min(host_ports - 1, 4)))
     compute_rails = 2 if ethernet and not planes else 1

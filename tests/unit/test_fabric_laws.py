@@ -15,16 +15,25 @@ from tests.intents import BLOCKS, changes
 from tests.sites import THREE_LAYERS
 
 from fireflyer.design import design
+from fireflyer.design.plan.figures import plan
+from fireflyer.design.shape import Shape, shape_of
 from fireflyer.errors import IntentError
 from fireflyer.load import load_site
 from fireflyer.model.fabric import CableRole, Fabric, Layer, Role
+from fireflyer.prove.infiniband.netfile import parse_netfile
 from fireflyer.render import artefacts
 
 
 def fabric_of(base: str, changes: dict[str, Any]) -> Fabric:
     """Design a changed site; its files are gone afterwards."""
+    return designed(base, changes)[0]
+
+
+def designed(base: str, changes: dict[str, Any]) -> tuple[Fabric, Shape]:
+    """Design a changed site, and return the shape that was asked for too."""
     with tempfile.TemporaryDirectory() as folder:
-        return design(load_site(make_site_in(Path(folder), base, changes)))
+        site = load_site(make_site_in(Path(folder), base, changes))
+    return design(site), shape_of(site)
 
 
 @settings(max_examples=60, deadline=None)
@@ -42,14 +51,21 @@ def test_every_port_is_used_once_and_exists(change: dict[str, Any]) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(changes())
-def test_every_leaf_reaches_every_spine_of_its_tree_equally(change: dict[str, Any]) -> None:
+def test_every_leaf_reaches_every_spine_of_its_pod_equally(change: dict[str, Any]) -> None:
     fabric = fabric_of("lab", change)
-    pairs = Counter((c.a.device, c.z.device) for c in fabric.cables if c.role is CableRole.TREE)
+    pairs = Counter(
+        (c.a.device, c.z.device)
+        for c in fabric.cables
+        if c.role is CableRole.TREE and fabric.switch[c.a.device].layer is Layer.LEAF
+    )
+    intent = fabric.intent.fabric
+    leaves, spines = (n.count // intent.pods_per_zone for n in (intent.leaf, intent.spine))
     expected = {
         (leaf.name, spine.name)
         for tree in fabric.trees
         for leaf in fabric.switches_of(Layer.LEAF, tree)
         for spine in fabric.switches_of(Layer.SPINE, tree)
+        if leaf.index // leaves == spine.index // spines  # in one pod
     }
     assert set(pairs) == expected
     assert set(pairs.values()) == {change["cluster.fabric.cables_per_pair"]}
@@ -144,6 +160,30 @@ def test_the_budget_counts_the_cables(change: dict[str, Any]) -> None:
         ]
         assert budget.used == len(lower)
         assert budget.used + budget.free == budget.total
+
+
+@settings(max_examples=40, deadline=None)
+@given(changes())
+def test_plan_renderings_and_what_is_proved_count_the_same(change: dict[str, Any]) -> None:
+    fabric, shape = designed("lab", change)
+    figures = plan(fabric, shape)
+    files = artefacts(fabric, ("cabling", "frr", "ibsim"))
+    cables = sum(figures.cables.values())
+    between = cables - figures.cables[str(CableRole.HOST)]
+    assert len(files["cabling/cables.csv"].splitlines()) - 1 == cables
+    if fabric.is_ethernet:  # what vtysh and the routers are given
+        routers = [text for path, text in files.items() if path.startswith("frr/")]
+        sessions = sum(
+            line.startswith(" neighbor ") and " remote-as " in line
+            for text in routers
+            for line in text.splitlines()
+        )
+        assert (len(routers), sessions) == (sum(figures.switches.values()), 2 * between)
+    else:  # what ibsim loads
+        netfile = parse_netfile(files["ibsim/fabric.net"], "fabric.net")
+        adapters = sum(len(node.ports) for node in fabric.nodes)
+        assert len(netfile.far) == 2 * cables
+        assert len(netfile.nodes) == sum(figures.switches.values()) + adapters
 
 
 @settings(max_examples=30, deadline=None)

@@ -143,6 +143,11 @@ def _wiring_problems(site: Site) -> list[Problem]:
             remedy = "choose models of one speed"
             problems.append(at(f"{FABRIC}.{name}.model", model.name, limit, remedy))
     problems += _adapter_problems(site, shape)
+    most = min(shape.leaf.ports - 1, shape.spine.ports)
+    if shape.trunk > most:
+        limit = f"a leaf of {shape.leaf.ports} ports has none left for hosts"
+        key = f"{FABRIC}.cables_per_pair"
+        return [*problems, at(key, shape.trunk, limit, f"lower it to at most {most}")]
     if shape.leaf_uplinks >= shape.leaf.ports:
         limit = (
             f"{shape.leaf_uplinks} uplinks leave no host port on a leaf of {shape.leaf.ports} ports"

@@ -82,8 +82,9 @@ def _namespaces(models: Path) -> Mapping[str, str]:
     missing = [name for name in needed if not (models / f"{name}.yang").is_file()]
     if missing:
         raise OperatingError(
-            f"{models} lacks {', '.join(missing[:3])}.yang; name a folder with the models of"
-            " sonic-buildimage, src/sonic-yang-models, after its build has rendered them"
+            f"{VARIABLE} is {models}, which lacks {', '.join(missing[:3])}.yang; name a folder"
+            " with the models of sonic-buildimage, src/sonic-yang-models, after its build has"
+            " rendered them"
         )
     found = {}
     for name in needed:
