@@ -31,6 +31,8 @@ ZONE: dict[str, Any] = {
     "cluster.fabric.zones": 1,
     "cluster.fabric.interzone": None,
     "cluster.fabric.system": "eos",
+    "cluster.fabric.leaf.model": "arista-7060dx5-64s",
+    "cluster.fabric.spine.model": "arista-7060dx5-64s",
     "cluster.fabric.leaf.count": LEAVES,
     "cluster.fabric.spine.count": SPINES,
     "cluster.fabric.cables_per_pair": 1,

@@ -116,7 +116,10 @@ def test_numbered_links_meet_in_a_31(make_site: MakeSite) -> None:
 
 
 def test_eos_is_proved_under_names_that_linux_takes(make_site: MakeSite) -> None:
-    fabric = design(load_site(make_site("fire-flyer-roce", {"cluster.fabric.system": "eos"})))
+    layers = ("leaf", "spine", "interzone")
+    changes = {f"cluster.fabric.{layer}.model": "arista-7060dx5-64s" for layer in layers}
+    site = make_site("fire-flyer-roce", changes | {"cluster.fabric.system": "eos"})
+    fabric = design(load_site(site))
     for text in dict(frr.files(fabric)).values():
         names = found(r"^interface (\S+)$", text)
         assert all(re.fullmatch(r"lo|vlan100|swp\d+", name) for name in names)

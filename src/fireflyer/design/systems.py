@@ -9,6 +9,8 @@ from fireflyer.load import Site
 from fireflyer.model.hardware import System
 
 FABRIC = "cluster.fabric"
+EOS_MTU = 9214
+"""The largest that a port of EOS takes; other systems take 9216."""
 _NO_ADAPTIVE: Mapping[System | None, str] = {
     "sonic": "its released models have no table of it",
     "frr": "it sets routes, not switch silicon",
@@ -45,6 +47,9 @@ def system_problems(site: Site, models: Mapping[str, str]) -> list[Problem]:
         key = f"{FABRIC}.ethernet.load_balancing"
         limit = f"{system} has no configuration for it: {_NO_ADAPTIVE[system]}"
         problems.append(at(key, "adaptive", limit, "set it to static, or fabric.system to nvue"))
+    if ethernet is not None and system == "eos" and ethernet.mtu > EOS_MTU:
+        limit = f"EOS takes at most {EOS_MTU}"
+        problems.append(at(f"{FABRIC}.ethernet.mtu", ethernet.mtu, limit, f"set it to {EOS_MTU}"))
     if system == "sonic" and site.cluster.addresses.gateway is None:
         limit = "SONiC's models refuse a management address without a router"
         problems.append(at("cluster.addresses.gateway", None, limit, "add it"))
