@@ -82,9 +82,7 @@ def as_text(proof: Proof) -> str:
         lines += [f"finding: {finding}" for finding in proof.findings]
         return "\n".join([*lines, f"{len(proof.findings)} finding(s)"])
     if proof.failures:
-        return "\n".join(
-            [*lines, "not proved: a part failed; no findings in the others"]
-        )
+        return "\n".join([*lines, "not proved: a part failed; no findings in the others"])
     skipped = sum(bool(part.skipped) for part in proof.parts)
     said = f"; {skipped} part(s) skipped, see above" if skipped else ""
     return "\n".join([*lines, f"proved: no findings{said}"])

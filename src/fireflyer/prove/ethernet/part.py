@@ -90,9 +90,7 @@ def not_possible() -> str:
     )
     if tried.returncode:
         said = tried.stderr.strip() or "unshare failed"
-        return (
-            f"no namespaces can be made here ({said}): no route or failover was proved"
-        )
+        return f"no namespaces can be made here ({said}): no route or failover was proved"
     return ""
 
 
