@@ -24,6 +24,8 @@ from fireflyer.design.shape import shape_of
 from fireflyer.load import load_site
 from fireflyer.model.fabric import Cable, CableRole, Fabric, Layer, Role, Switch
 
+TWO_LAYERS = changes().filter(lambda change: "cluster.fabric.core" not in change)
+"""Three layers have shapes of their own below: there a figure may be a lower bound."""
 WIDE = {"cluster.racks.network.per_row": 3}
 SHAPES: dict[str, dict[str, Any]] = {
     "three layers": THREE_LAYERS,
@@ -175,13 +177,13 @@ def hosts_of(loss: Loss) -> tuple[int, int, int]:
 
 
 @settings(max_examples=40, deadline=None)
-@given(changes())
+@given(TWO_LAYERS)
 def test_paths_of_random_fabrics(change: dict[str, Any]) -> None:
     check_paths(*planned(change))
 
 
 @settings(max_examples=20, deadline=None)
-@given(changes())
+@given(TWO_LAYERS)
 def test_losses_of_random_fabrics(change: dict[str, Any]) -> None:
     check_losses(planned(change)[0])
 
