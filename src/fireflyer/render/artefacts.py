@@ -53,7 +53,7 @@ def stream(fabric: Fabric, groups: tuple[str, ...] = GROUPS) -> Iterator[tuple[s
             yield f"{group}/{name}", content
 
 
-SWITCH_GROUPS = frozenset({"eos", "frr", "mlnxos", "nvue", "sonic"})
+SWITCH_GROUPS = frozenset({"eos", "exports", "frr", "mlnxos", "nvue", "sonic"})
 """Groups that print what `switch_configs` computes once for all of them."""
 LARGE_CABLES = 2_000
 """A site with so many cables is rendered by two processes."""
