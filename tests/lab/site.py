@@ -105,9 +105,13 @@ def _host(name: str, variables: Mapping[str, Any]) -> LabHost:
 
 
 def _members(inventory: Mapping[str, Any], group: str) -> tuple[str, ...]:
-    """Return a group's hosts, its children's among them."""
-    found = set(inventory[group].get("hosts", ()))
-    for child in inventory[group].get("children", ()):
+    """Return a group's hosts, its children's among them.
+
+    A group with neither hosts nor children is named by its parent and has no entry of its own.
+    """
+    entry = inventory.get(group, {})
+    found = set(entry.get("hosts", ()))
+    for child in entry.get("children", ()):
         found.update(_members(inventory, child))
     return tuple(sorted(found))
 
