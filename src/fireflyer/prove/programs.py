@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Mapping
+from pathlib import Path
 
 from fireflyer.errors import OperatingError
+from fireflyer.processes import die_with_parent
 
 _SBIN = "/usr/sbin:/sbin:/usr/lib/frr"
 
@@ -18,6 +21,52 @@ def found(name: str) -> str | None:
 def program(name: str) -> str:
     """Return a program's path, or its name where it is not installed."""
     return found(name) or name
+
+
+def run(
+    *command: str,
+    timeout_s: float,
+    name: str = "",
+    stdin: str = "",
+    check: bool = True,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end; it ends with this process too.
+
+    Args:
+        command: The program, whose path is looked up, and its arguments.
+        timeout_s: It is killed after so long.
+        name: What errors call it, if not by the program's name.
+        stdin: What it reads.
+        check: Whether it fails by its exit status.
+        environment: Its environment; ours where none is given.
+        folder: Where it works; where we do if none is given.
+
+    Raises:
+        OperatingError: it failed or ran out of time.
+    """
+    name = name or command[0]
+    try:
+        done = subprocess.run(  # noqa: S603 - our own programs
+            [program(command[0]), *command[1:]],
+            env=environment,
+            cwd=folder,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout_s,
+            check=False,
+            preexec_fn=die_with_parent,
+        )
+    except subprocess.TimeoutExpired:
+        raise OperatingError(f"{name} did not end within {timeout_s:g} s") from None
+    if check and done.returncode:
+        text = (done.stderr or done.stdout).strip().splitlines()
+        said = text[-1] if text else "it said nothing"
+        raise OperatingError(f"{name} failed with {done.returncode}: {said}")
+    return done
 
 
 def missing(packages: Mapping[str, str]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from fireflyer.errors import OperatingError
 from fireflyer.processes import die_with_parent
-from fireflyer.prove.programs import program
+from fireflyer.prove.programs import program, run
 
 _CLONE_NEWNET = 0x40000000
 _TIMEOUT_S = 300
@@ -51,24 +51,8 @@ class Box:
         Raises:
             OperatingError: it failed or ran out of time.
         """
-        try:
-            done = subprocess.run(  # noqa: S603 - our own programs
-                [*self._enter(), *command],
-                input=stdin,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=_TIMEOUT_S,
-                check=False,
-                preexec_fn=die_with_parent,
-            )
-        except subprocess.TimeoutExpired:
-            raise OperatingError(f"{command[0]} did not end within {_TIMEOUT_S} s") from None
-        if done.returncode:
-            text = (done.stderr or done.stdout).strip().splitlines()
-            said = text[-1] if text else "it said nothing"
-            raise OperatingError(f"{command[0]} failed with {done.returncode}: {said}")
-        return done.stdout
+        enter = ("nsenter", "-t", str(self.pid), "-m", "-n", "-p", "--")
+        return run(*enter, *command, name=command[0], stdin=stdin, timeout_s=_TIMEOUT_S).stdout
 
     def each(self, commands: Iterable[str]) -> None:
         """Give commands to ip(8) one by one, such as `-n a-leaf01 link set Ethernet0 up`."""
@@ -98,9 +82,6 @@ class Box:
         with self.inside(namespace):
             for path, value in values:
                 Path("/proc/sys/net", path).write_text(str(value))
-
-    def _enter(self) -> list[str]:
-        return [program("nsenter"), "-t", str(self.pid), "-m", "-n", "-p", "--"]
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -13,7 +12,7 @@ from fireflyer.prove.ethernet.routing import configurations, data, lines, prove_
 from fireflyer.prove.ethernet.scaled import scaled_down
 from fireflyer.prove.ethernet.syntax import syntax_findings
 from fireflyer.prove.part import Part, Progress
-from fireflyer.prove.programs import missing, program
+from fireflyer.prove.programs import missing, run
 
 _PARSER = {"vtysh": "frr"}
 _PACKAGES = {
@@ -29,6 +28,7 @@ _PACKAGES = {
     "unshare": "util-linux",
 }
 """Debian package of each program."""
+_TIMEOUT_S = 10
 
 
 def frr_files(fabric: Fabric, tree: Path, progress: Progress) -> Part:
@@ -81,13 +81,8 @@ def not_possible() -> str:
         return _install(lacking)
     if os.geteuid() != 0:
         return "network namespaces need root: no route, failover or neighbour was proved"
-    tried = subprocess.run(  # noqa: S603 - our own program
-        [program("unshare"), "--mount", "--net", "--pid", "--fork", "true"],
-        capture_output=True,
-        text=True,
-        timeout=10,
-        check=False,
-    )
+    kinds = ("--mount", "--net", "--pid", "--fork")
+    tried = run("unshare", *kinds, "true", timeout_s=_TIMEOUT_S, check=False)
     if tried.returncode:
         said = tried.stderr.strip() or "unshare failed"
         return f"no namespaces can be made here ({said}): no route or failover was proved"
@@ -100,8 +95,6 @@ def _install(lacking: dict[str, str]) -> str:
 
 
 def _version() -> str:
-    done = subprocess.run(  # noqa: S603 - our own program
-        [program("zebra"), "--version"], capture_output=True, text=True, timeout=10, check=False
-    )
+    done = run("zebra", "--version", timeout_s=_TIMEOUT_S, check=False)
     words = (done.stdout.splitlines() or ["zebra"])[0].split()
     return f"FRR {words[-1]}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,8 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from fireflyer.errors import OperatingError
-from fireflyer.processes import die_with_parent
-from fireflyer.prove.programs import program
+from fireflyer.prove.programs import run
 from fireflyer.verify.finding import Finding
 
 WORKERS = 2
@@ -57,19 +55,8 @@ def _read(files: Iterable[Path], scratch: Path) -> list[Finding]:
 
 
 def _errors(file: Path) -> list[tuple[int, str]]:
-    command = [program("vtysh"), "-C", "-f", str(file)]
-    try:
-        done = subprocess.run(  # noqa: S603 - our own program
-            command,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_TIMEOUT_S,
-            check=False,
-            preexec_fn=die_with_parent,
-        )
-    except subprocess.TimeoutExpired:
-        raise OperatingError(f"vtysh -C did not end within {_TIMEOUT_S} s") from None
+    command = ("vtysh", "-C", "-f", str(file))
+    done = run(*command, name="vtysh -C", timeout_s=_TIMEOUT_S, check=False)
     lines = (done.stdout + done.stderr).splitlines()
     found = {(int(m[1]), m[2]) for m in map(_ERROR.match, lines) if m}
     if done.returncode and not found:

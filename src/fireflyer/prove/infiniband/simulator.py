@@ -14,7 +14,7 @@ from pathlib import Path
 from fireflyer.errors import OperatingError
 from fireflyer.processes import die_with_parent
 from fireflyer.prove.infiniband.programs import preload
-from fireflyer.prove.programs import program
+from fireflyer.prove.programs import program, run
 
 READY = b"simulator ready"
 START_TIMEOUT_S = 60
@@ -50,26 +50,14 @@ class Simulator:
         Raises:
             OperatingError: it failed or ran out of time.
         """
-        try:
-            done = subprocess.run(  # noqa: S603 - our own programs
-                [program(command[0]), *command[1:]],
-                env=self.environment(),
-                cwd=self.folder,
-                input=stdin,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=timeout_s,
-                check=False,
-                preexec_fn=die_with_parent,
-            )
-        except subprocess.TimeoutExpired:
-            raise OperatingError(f"{command[0]} did not end within {timeout_s:g} s") from None
-        if check and done.returncode:
-            text = (done.stderr or done.stdout).strip().splitlines()
-            said = text[-1] if text else "it said nothing"
-            raise OperatingError(f"{command[0]} failed with {done.returncode}: {said}")
-        return done.stdout
+        return run(
+            *command,
+            timeout_s=timeout_s,
+            check=check,
+            stdin=stdin,
+            environment=self.environment(),
+            folder=self.folder,
+        ).stdout
 
 
 @contextmanager

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +12,7 @@ from pathlib import Path
 
 from fireflyer.errors import OperatingError
 from fireflyer.model.fabric import Fabric
+from fireflyer.prove.programs import found, run
 from fireflyer.prove.switches.result import SwitchCheck
 from fireflyer.prove.switches.sonic_tables import TABLES
 from fireflyer.prove.switches.sonic_xml import UnknownRowError, xml
@@ -28,6 +27,7 @@ _ERROR = re.compile(r"^libyang err : (.*)$", re.MULTILINE)
 _FAILED = re.compile(r'Failed to parse input data file "([^"]+)"')
 BATCH = 16
 """Files one yanglint reads: it keeps every one in memory to its end."""
+_TIMEOUT_S = 600
 
 
 def check(fabric: Fabric, tree: Path, models: Path | None = None) -> SwitchCheck:
@@ -48,14 +48,14 @@ def check(fabric: Fabric, tree: Path, models: Path | None = None) -> SwitchCheck
     if models is None:
         reason = f"{VARIABLE} names no folder of SONiC's YANG models"
         return SwitchCheck(checker="yanglint", files=0, skipped=reason)
-    if shutil.which("yanglint") is None:
+    if found("yanglint") is None:
         reason = "yanglint is not there: apt-get install libyang2-tools"
         return SwitchCheck(checker="yanglint", files=0, skipped=reason)
     namespaces = _namespaces(models)
     batches = [files[first : first + BATCH] for first in range(0, len(files), BATCH)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = pool.map(lambda batch: _check_batch(models, namespaces, batch), batches)
-        findings = [finding for part in found for finding in part]
+        checked = pool.map(lambda batch: _check_batch(models, namespaces, batch), batches)
+        findings = [finding for part in checked for finding in part]
     return SwitchCheck(checker=_version(), files=len(files), findings=tuple(findings))
 
 
@@ -86,13 +86,13 @@ def _namespaces(models: Path) -> Mapping[str, str]:
             " with the models of sonic-buildimage, src/sonic-yang-models, after its build has"
             " rendered them"
         )
-    found = {}
+    spaces = {}
     for name in needed:
         match = _NAMESPACE.search((models / f"{name}.yang").read_text())
         if match is None:
             raise OperatingError(f"{models / name}.yang names no namespace; it is damaged")
-        found[name] = match[1]
-    return found
+        spaces[name] = match[1]
+    return spaces
 
 
 def _validate(models: Path, files: list[Path]) -> list[Finding]:
@@ -100,12 +100,8 @@ def _validate(models: Path, files: list[Path]) -> list[Finding]:
     findings: list[Finding] = []
     modules = sorted(models.glob("sonic-*.yang"))
     while files:
-        done = subprocess.run(  # noqa: S603 - files of our own making
-            ["yanglint", "-t", "config", "-p", models, *modules, *files],  # noqa: S607
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        read = (str(path) for path in (models, *modules, *files))
+        done = run("yanglint", "-t", "config", "-p", *read, timeout_s=_TIMEOUT_S, check=False)
         if done.returncode == 0:
             break
         failed = _FAILED.search(done.stderr)
@@ -121,5 +117,5 @@ def _validate(models: Path, files: list[Path]) -> list[Finding]:
 
 
 def _version() -> str:
-    done = subprocess.run(["yanglint", "--version"], capture_output=True, text=True, check=False)  # noqa: S607
+    done = run("yanglint", "--version", timeout_s=_TIMEOUT_S, check=False)
     return done.stdout.strip() or "yanglint"
