@@ -151,6 +151,10 @@ class NodeModel(Record):
     gpus: tuple[Gpu, ...] = ()
     nvme_drives: Index = 0
     nvme_drive_tb: Annotated[float, Field(ge=0)] = 0.0
+    nvlink_pairs: tuple[tuple[Index, Index], ...] = ()
+    """GPUs joined by an NVLink bridge, as CUDA numbers them; a GPU is in one pair at most."""
+    memory_gbytes_per_s: Annotated[float, Field(gt=0)] | None = None
+    """What the memory of all sockets carries in practice, GB/s; None where nobody measured it."""
     root_port_gbytes_per_s: Annotated[float, Field(gt=0)] | None = None
     """What one root port carries to the processor's fabric, GB/s."""
     pcie_gts: Literal[8, 16, 32, 64] | None = None
@@ -161,6 +165,13 @@ class NodeModel(Record):
     def _gpus_have_a_speed(self) -> Self:
         if self.gpus and self.pcie_gts is None:
             raise ValueError("a node with gpus needs pcie_gts: NCCL takes 8 GT/s where none is")
+        return self
+
+    @model_validator(mode="after")
+    def _pairs_are_of_gpus(self) -> Self:
+        paired = [gpu for pair in self.nvlink_pairs for gpu in pair]
+        if len(set(paired)) < len(paired) or not set(paired) <= set(range(len(self.gpus))):
+            raise ValueError("nvlink_pairs names a GPU twice, or one that is not there")
         return self
 
     @property
