@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fireflyer.design.rank_order import Parents, double_tree, rooted_at_first, tree_order
 from fireflyer.model.fabric import Fabric, Node, Role
 from fireflyer.render.exports import files
-from fireflyer.render.exports.rank_order import Parents, double_tree, rooted_at_first, tree_order
 
 
 def depth(parents: Parents) -> int:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from fireflyer.model.fabric import Fabric, Layer, Node, NodePort, Role, Switch
 from fireflyer.model.hardware import System
-from fireflyer.render import slurm
+from fireflyer.render import communication, slurm
 
 CONFIG_FILES: Mapping[System, str] = {
     "mlnxos": "mlnxos/{}.cfg",
@@ -56,9 +56,16 @@ def inventory(fabric: Fabric) -> Inventory:
     return Inventory(
         variables={
             "fabric_networks": {name: str(net) for name, net in fabric.networks.items()},
+            "fabric_profiles": {
+                name: asdict(profile) for name, profile in communication.profiles(fabric).items()
+            },
+            "fabric_traffic": {
+                name: asdict(marking) for name, marking in communication.markings(fabric).items()
+            },
         },
         management_variables={
             "fabric_hosts": [_host_names(node) for node in fabric.nodes],
+            "fabric_order": asdict(communication.order(fabric)),
             "fabric_slurm": {
                 "nodes": [asdict(entry) for entry in slurm.nodes(fabric)],
                 "topology": [asdict(entry) for entry in slurm.topology(fabric)],

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from fireflyer.design.rank_order import tree_order
 from fireflyer.model.fabric import Node, Role
-from fireflyer.render.exports.rank_order import tree_order
 from fireflyer.render.exports.wiring import Files, Wiring
 
 
