@@ -1,0 +1,158 @@
+"""Data parallelism: replicas that average their gradients while the backward still runs."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import logging
+from collections.abc import Callable
+from functools import cache
+from types import ModuleType
+from typing import Any, Literal
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as TorchDistributedDataParallel
+
+from haiscale.errors import HaiscaleError
+from haiscale.expert import average_replicas, expert_parameters
+
+logger = logging.getLogger("haiscale")
+
+ReduceWith = Literal["auto", "hfreduce", "group"]
+
+
+class DistributedDataParallel(TorchDistributedDataParallel):
+    """torch's DistributedDataParallel whose gradients HFReduce adds on the processors.
+
+    Each bucket of gradients is handed to HFReduce as soon as the backward has filled it, so that
+    the reduction runs beside the rest of the backward. Where the package `hfreduce` is not
+    installed, the process group's own backend reduces, and a warning says so once.
+
+    Experts of `haiscale.expert.MoE` differ between ranks: they are left out, and averaged among
+    the ranks that hold the same ones.
+
+    Args:
+        module: the replica.
+        device_ids: as torch's; None for a module that is where it should be.
+        process_group: the replicas; by default all ranks.
+        reduce_with: "hfreduce" or the "group"'s backend; by default HFReduce where it is there.
+        **options: torch's other options.
+    """
+
+    def __init__(
+        self,
+        module: nn.Module,
+        device_ids: list[int | torch.device] | None = None,
+        process_group: dist.ProcessGroup | None = None,
+        reduce_with: ReduceWith = "auto",
+        **options: Any,
+    ) -> None:
+        if not dist.is_initialized():
+            raise HaiscaleError(
+                "DistributedDataParallel needs torch.distributed.init_process_group first"
+            )
+        if reduce_with not in ("auto", "hfreduce", "group"):
+            raise HaiscaleError(
+                f"reduce_with is {reduce_with!r}; it must be 'auto', 'hfreduce' or 'group'"
+            )
+        experts = expert_parameters(module)
+        if experts:
+            TorchDistributedDataParallel._set_params_and_buffers_to_ignore_for_model(
+                module, list(experts)
+            )
+        super().__init__(module, device_ids=device_ids, process_group=process_group, **options)
+        for name, parameter in module.named_parameters():
+            if name in experts and parameter.requires_grad:
+                parameter.register_post_accumulate_grad_hook(average_replicas(experts[name]))
+        hfreduce = _hfreduce(reduce_with)
+        self.gradient_group: dist.ProcessGroup = self.process_group
+        if hfreduce is not None:
+            self.gradient_group = dist.new_group(
+                dist.get_process_group_ranks(self.process_group),
+                backend="hfreduce",
+                use_local_synchronization=True,
+            )
+            self.register_comm_hook(self.gradient_group, hfreduce.allreduce_hook)
+        self.reducer: Any = Reducer(self.reducer, self._stop)
+        self._stopped = False
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """Run the replica."""
+        if self._stopped and torch.is_grad_enabled() and self.training:
+            raise HaiscaleError(
+                "reducer.stop() was called, and gradients are no longer averaged: call it after"
+                " the last step, or run under torch.no_grad()"
+            )
+        return super().forward(*inputs, **kwargs)  # type: ignore[no-untyped-call]
+
+    def register_comm_hook(self, state: object, hook: Callable[..., Any]) -> None:
+        """Have a function reduce the buckets, as torch's."""
+        if getattr(self, "gradient_group", self.process_group) is not self.process_group and (
+            isinstance(self.reducer, Reducer)
+        ):
+            raise HaiscaleError(
+                "HFReduce reduces the gradients already: pass reduce_with='group' to register a"
+                " hook of your own"
+            )
+        wrapped = self.reducer
+        self.reducer = wrapped.inner if isinstance(wrapped, Reducer) else wrapped
+        try:
+            super().register_comm_hook(state, hook)
+        finally:
+            self.reducer = wrapped
+
+    def _stop(self) -> None:
+        if self._stopped:
+            return
+        self._stopped = True
+        dist.barrier(group=self.process_group)
+        if self.gradient_group is not self.process_group:
+            dist.destroy_process_group(self.gradient_group)
+
+
+class Reducer:
+    """torch's reducer, which can also be told that training is over."""
+
+    def __init__(self, inner: Any, stop: Callable[[], None]) -> None:
+        self.inner = inner
+        self.stop = stop
+        """Wait for every replica and end HFReduce's threads. Every rank calls it."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what torch's reducer has."""
+        return getattr(self.inner, name)
+
+
+def gradient_group(module: TorchDistributedDataParallel) -> dist.ProcessGroup:
+    """Return the group that reduces a replica's gradients."""
+    group = module.gradient_group if isinstance(module, DistributedDataParallel) else None
+    return group or module.process_group
+
+
+def _hfreduce(reduce_with: ReduceWith) -> ModuleType | None:
+    if reduce_with == "group":
+        return None
+    module, why_not = _load_hfreduce()
+    if module is None and reduce_with == "hfreduce":
+        raise HaiscaleError(
+            f"reduce_with is 'hfreduce', but {why_not}: install hfreduce's wheel, built from"
+            " stack/hfreduce of the same repository, or pass reduce_with='group'"
+        )
+    return module
+
+
+@cache
+def _load_hfreduce() -> tuple[ModuleType | None, str]:
+    if importlib.util.find_spec("hfreduce") is None:
+        why_not = "the package hfreduce is not installed"
+    else:
+        try:
+            return importlib.import_module("hfreduce.torch"), ""
+        except (ImportError, OSError) as error:
+            why_not = f"hfreduce.torch does not load ({error})"
+    logger.warning(
+        "haiscale: %s; gradients are reduced by the process group's own backend", why_not
+    )
+    return None, why_not

@@ -1,0 +1,46 @@
+"""Activation checkpointing inside a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+import torch
+from torch.utils.checkpoint import checkpoint
+
+Result = TypeVar("Result")
+_ON_DEMAND: ContextVar[bool] = ContextVar("haiscale_on_demand_checkpoint", default=True)
+
+
+def on_demand_checkpoint(
+    function: Callable[..., Result], *args: Any, preserve_rng_state: bool = True, **kwargs: Any
+) -> Result:
+    """Call a function, and keep only its arguments for the backward, which calls it again.
+
+    It costs nothing where it would gain nothing: without gradients, and where a pipeline already
+    forgets the activations of the whole microbatch.
+
+    Args:
+        function: a part of a forward pass, for example an attention.
+        *args: for the function.
+        preserve_rng_state: whether the second call draws the random numbers of the first.
+        **kwargs: for the function.
+    """
+    if not (torch.is_grad_enabled() and _ON_DEMAND.get()):
+        return function(*args, **kwargs)
+    result: Result = checkpoint(
+        function, *args, use_reentrant=False, preserve_rng_state=preserve_rng_state, **kwargs
+    )
+    return result
+
+
+@contextmanager
+def checkpointing(*, on_demand: bool) -> Iterator[None]:
+    """Say whether `on_demand_checkpoint` does anything in here."""
+    token = _ON_DEMAND.set(on_demand)
+    try:
+        yield
+    finally:
+        _ON_DEMAND.reset(token)
