@@ -110,8 +110,10 @@ def layout_of(world: int, *, pp: int = 1, tp: int = 1, ep: int = 1) -> Layout:
     return Layout(dp=world // shape.world, pp=pp, tp=tp, ep=ep)
 
 
-def check_spread(layout: Layout, ranks_per_node: int, *, co_locate_stages: bool = False) -> None:
-    """Refuse a shape in which a node's GPUs cannot sit in different data-parallel ranks.
+def check_spread(
+    layout: Layout, ranks_per_node: int, *, nics_per_node: int = 1, co_locate_stages: bool = False
+) -> None:
+    """Refuse a shape in which GPUs that share an adapter do not sit in different dp ranks.
 
     A job that fits into one node sends nothing through an adapter, so that any shape goes.
     """
@@ -122,15 +124,15 @@ def check_spread(layout: Layout, ranks_per_node: int, *, co_locate_stages: bool 
         )
     if layout.world <= ranks_per_node or co_locate_stages:
         return
-    needed = ranks_per_node // layout.tp
-    if layout.dp < needed:
+    sharing = max(1, ranks_per_node // layout.tp // nics_per_node)
+    if layout.dp < sharing:
         nodes = layout.world // ranks_per_node
         raise HaiscaleError(
             f"pp is {layout.pp} on {nodes} nodes of {ranks_per_node} ranks, which leaves"
-            f" {layout.dp} data-parallel ranks: the {ranks_per_node} GPUs of a node share its"
-            f" adapter and must sit in {needed} different ones; take a pp of at most {nodes},"
-            f" start at least {layout.pp} nodes, or pass co_locate_stages=True to put neighbouring"
-            " stages of one pipeline into a node"
+            f" {layout.dp} data-parallel ranks, while {sharing} of a node share an adapter and"
+            f" must sit in different ones: take a pp of at most {nodes * nics_per_node}, start at"
+            f" least {-(-layout.pp // nics_per_node)} nodes, or pass co_locate_stages=True to put"
+            " neighbouring stages of one pipeline into a node"
         )
 
 

@@ -154,8 +154,8 @@ class FullyShardedDataParallel(nn.Module):
             _put(places)
             self._summoned = False
             if writeback:
-                for share, full in whole.items():
-                    _write(share, full)
+                for shared, parameter in whole.items():
+                    _write(shared, parameter)
 
     @property
     def _root(self) -> FSDPModule:

@@ -18,6 +18,7 @@ def make_subgroups(
     pp_size: int,
     *,
     ranks_per_node: int | None = None,
+    nics_per_node: int = 1,
     co_locate_stages: bool = False,
 ) -> tuple[dist.ProcessGroup, dist.ProcessGroup]:
     """Return this rank's data-parallel and pipeline-parallel groups. Every rank must call it.
@@ -29,6 +30,7 @@ def make_subgroups(
         pp_size: stages of a pipeline.
         ranks_per_node: by default `LOCAL_WORLD_SIZE`, which torchrun sets, or the world size over
             `WORLD_SIZE` where that counts nodes, as it does under HAI Platform.
+        nics_per_node: adapters of a node, each of which serves as many of its ranks.
         co_locate_stages: allow neighbouring stages of one pipeline in a node, where there are
             fewer data-parallel ranks than GPUs in a node.
     """
@@ -39,6 +41,7 @@ def make_subgroups(
     check_spread(
         layout,
         ranks_per_node or node_size(world, os.environ),
+        nics_per_node=nics_per_node,
         co_locate_stages=co_locate_stages,
     )
     return enumerate_groups(layout.dp_groups()), enumerate_groups(layout.pp_groups())
