@@ -82,7 +82,7 @@ def test_everything_is_typed_and_described(role: Path) -> None:
 
 def test_numbers_that_measure_carry_their_unit(role: Path) -> None:
     """A count, a port or a limit set by the kernel has none."""
-    without = re.compile(r"_(port|stratum|nofile)$")
+    without = re.compile(r"_(port|stratum|nofile|threads|ranks)$")
     with_unit = re.compile(r"_(s|mb|kb|gbps|m)$")
     for name, spec in options(role).items():
         if spec["type"] == "int":
@@ -90,7 +90,7 @@ def test_numbers_that_measure_carry_their_unit(role: Path) -> None:
 
 
 def test_every_variable_is_used(role: Path) -> None:
-    text = "".join(f.read_text() for f in files(role, "tasks", "templates", "handlers"))
+    text = "".join(f.read_text() for f in files(role, "tasks", "templates", "handlers", "vars"))
     assert [name for name in options(role) if not re.search(rf"\b{name}\b", text)] == []
 
 
