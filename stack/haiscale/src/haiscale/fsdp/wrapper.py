@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
-from torch.distributed.tensor import DTensor, distribute_tensor
+from torch.distributed.tensor import DTensor
 from torch.optim import Optimizer
 
 from haiscale.errors import HaiscaleError
 from haiscale.expert import expert_parameters
 from haiscale.fsdp.fused import FusedOptimizer
+from haiscale.fsdp.summon import whole_parameters
 from haiscale.fsdp.wrapping import BackwardPrefetch, Policy, blocks_of, fetch_ahead
 
 
@@ -134,28 +134,12 @@ class FullyShardedDataParallel(nn.Module):
         """
         if self._summoned:
             raise HaiscaleError("summon_full_params() is entered twice: leave the first one")
-        for block in self.module.modules():
-            if isinstance(block, FSDPModule):
-                block.reshard()
-        whole: dict[Tensor, nn.Parameter] = {}
-        places: list[tuple[nn.Module, str, Tensor]] = []
-        for part in self.module.modules():
-            for name, share in part.named_parameters(recurse=False, remove_duplicate=False):
-                assert isinstance(share, DTensor)
-                if share not in whole:
-                    gathered = share.full_tensor().detach()
-                    whole[share] = nn.Parameter(gathered, share.requires_grad)
-                places.append((part, name, share))
         self._summoned = True
         try:
-            _put((part, name, whole[share]) for part, name, share in places)
-            yield
+            with whole_parameters(self.module, writeback=writeback):
+                yield
         finally:
-            _put(places)
             self._summoned = False
-            if writeback:
-                for shared, parameter in whole.items():
-                    _write(shared, parameter)
 
     @property
     def _root(self) -> FSDPModule:
@@ -170,19 +154,3 @@ def _mesh(module: nn.Module, group: dist.ProcessGroup | None) -> DeviceMesh:
     if group is None:
         return init_device_mesh(first.device.type, (dist.get_world_size(),))
     return DeviceMesh.from_group(group, first.device.type)
-
-
-def _put(places: Iterable[tuple[nn.Module, str, Tensor]]) -> None:
-    for part, name, parameter in places:
-        # Past register_parameter, which a sharded module does not allow.
-        assert isinstance(parameter, nn.Parameter)
-        part._parameters[name] = parameter
-
-
-def _write(share: Tensor, full: Tensor) -> None:
-    assert isinstance(share, DTensor)
-    with torch.no_grad():
-        mine = distribute_tensor(
-            full.detach(), share.device_mesh, share.placements, src_data_rank=None
-        )
-        share.to_local().copy_(mine.to_local())

@@ -223,9 +223,9 @@ class Pipeline(nn.Module):
         for stage, module in self._parts.items():
             found = getattr(bare(module), "stage_position", None)
             if found not in (None, StagePosition(stage, self.stage_count)):
-                how = f"num_model_chunks={len(self._parts)}, style={self.style!r}"
+                many = f" with num_model_chunks={len(self._parts)}, style={self.style!r}"
                 raise HaiscaleError(
                     f"{name} was given stage {found.index} of {found.count} where stage {stage} of"
-                    f" {self.stage_count} belongs: partition with {how}, for the rank in the"
-                    " pipeline's group"
+                    f" {self.stage_count} belongs: partition{many if len(self._parts) > 1 else ''}"
+                    " for the rank in the pipeline's group"
                 )

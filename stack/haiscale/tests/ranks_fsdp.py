@@ -1,0 +1,218 @@
+"""What the ranks of test_fsdp do."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.fsdp.wrap import size_based_auto_wrap_policy
+from torch.distributed.tensor import DTensor
+from torch.profiler import profile
+
+from haiscale.errors import HaiscaleError
+from haiscale.expert import MoE
+from haiscale.fsdp import BackwardPrefetch, FullyShardedDataParallel
+from models import STEPS, TASKS, Block, Task, optimizer
+
+POLICIES = {
+    "gpt": {Block},
+    "cnn": partial(size_based_auto_wrap_policy, min_num_params=100),
+}
+
+
+def sharded(name: str, **options: Any) -> FullyShardedDataParallel:
+    return FullyShardedDataParallel(TASKS[name].model(), auto_wrap_policy=POLICIES[name], **options)
+
+
+def mine(task: Task, step: int) -> tuple[Tensor, Tensor]:
+    x, y = task.batch(step)
+    rank, world = dist.get_rank(), dist.get_world_size()
+    return x.chunk(world)[rank], y.chunk(world)[rank]
+
+
+def mean(loss: Tensor) -> float:
+    total = loss.detach().clone()
+    dist.all_reduce(total)
+    return float(total) / dist.get_world_size()
+
+
+def whole_state(model: FullyShardedDataParallel) -> dict[str, Tensor]:
+    with model.summon_full_params(writeback=False):
+        return {name: value.clone() for name, value in model.module.state_dict().items()}
+
+
+def losses_of(name: str, *, fused: bool, **options: Any) -> dict[str, Any]:
+    task, model = TASKS[name], sharded(name, **options)
+    steps = (
+        model.fuse_optimizer(torch.optim.AdamW, lr=1e-2) if fused else optimizer(model.parameters())
+    )
+    losses = []
+    for step in range(STEPS):
+        x, y = mine(task, step)
+        loss = task.loss(model(x), y)
+        loss.backward()
+        steps.step()
+        steps.zero_grad()
+        losses.append(mean(loss))
+    return {"losses": losses, "state": whole_state(model)}
+
+
+def clipped() -> dict[str, Any]:
+    """The plain optimizer with the published examples' clipping, by torch's function and ours."""
+    task, found = TASKS["gpt"], {}
+    for how in ("torch", "ours"):
+        model = sharded("gpt")
+        steps = optimizer(model.parameters())
+        norms = []
+        for step in range(STEPS):
+            x, y = mine(task, step)
+            task.loss(model(x), y).backward()
+            if how == "torch":
+                nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+            else:
+                norms.append(float(model.clip_grad_norm_(0.1)))
+            steps.step()
+            steps.zero_grad()
+        found[how] = {"state": whole_state(model), "norms": norms}
+    return found
+
+
+def accumulated() -> dict[str, Tensor]:
+    """Two halves of each batch, the first under no_sync, the optimizer fused."""
+    task, model = TASKS["gpt"], sharded("gpt")
+    steps = model.fuse_optimizer(torch.optim.AdamW, lr=1e-2)
+    for step in range(STEPS):
+        x, y = mine(task, step)
+        (x1, x2), (y1, y2) = x.chunk(2), y.chunk(2)
+        with model.no_sync():
+            (task.loss(model(x1), y1) / 2).backward()
+        (task.loss(model(x2), y2) / 2).backward()
+        steps.step()
+    return whole_state(model)
+
+
+def resumed() -> dict[str, Tensor]:
+    """Fused for some steps, saved, and carried on by the plain optimizer from what was saved."""
+    task, model = TASKS["gpt"], sharded("gpt")
+    steps: torch.optim.Optimizer = model.fuse_optimizer(torch.optim.AdamW, lr=5e-2)
+    steps.param_groups[0]["lr"] = 1e-2  # as a schedule does, before the backward
+    for step in range(STEPS):
+        if step == 3:
+            weights, state = whole_state(model), steps.state_dict()
+            model = sharded("gpt")
+            with model.summon_full_params():
+                model.module.load_state_dict(weights)
+            steps = optimizer(model.parameters())
+            steps.load_state_dict(state)
+        if step == 4:
+            weights, state = whole_state(model), steps.state_dict()
+            model = sharded("gpt")
+            with model.summon_full_params():
+                model.module.load_state_dict(weights)
+            steps = model.fuse_optimizer(torch.optim.AdamW, lr=5e-2)
+            steps.load_state_dict(state)
+        x, y = mine(task, step)
+        task.loss(model(x), y).backward()
+        steps.step()
+        steps.zero_grad()
+    return whole_state(model)
+
+
+def most_gradients(*, fused: bool) -> int:
+    """Count the sharded gradients alive at once in a backward."""
+    model = sharded("gpt")
+    alive: list[int] = []
+    parameters = list(model.parameters())
+
+    def count(_: Tensor) -> None:
+        alive.append(sum(each.grad is not None for each in parameters))
+
+    for parameter in parameters:
+        parameter.register_post_accumulate_grad_hook(count)
+    if fused:
+        model.fuse_optimizer(torch.optim.AdamW, lr=1e-2)
+    x, y = mine(TASKS["gpt"], 0)
+    TASKS["gpt"].loss(model(x), y).backward()
+    return max(alive)
+
+
+def order(backward: BackwardPrefetch, *, forward: bool) -> dict[str, list[str]]:
+    """Return what FSDP did and where matrices were multiplied, forward and backward."""
+    model = sharded("gpt", backward_prefetch=backward, forward_prefetch=forward)
+    x, y = mine(TASKS["gpt"], 0)
+    TASKS["gpt"].loss(model(x), y).backward()  # the first run is the one that sets up
+    with profile() as ahead:
+        loss = TASKS["gpt"].loss(model(x), y)
+    with profile() as back:
+        loss.backward()
+    found = {}
+    for name, run in (("forward", ahead), ("backward", back)):
+        events = sorted(run.events() or [], key=lambda event: event.time_range.start)
+        names = [event.name for event in events]
+        found[name] = [each for each in names if each.startswith(("FSDP::", "aten::mm"))]
+    return found
+
+
+def wrong() -> list[str]:
+    model = sharded("gpt")
+    x, y = mine(TASKS["gpt"], 0)
+    steps = model.fuse_optimizer(torch.optim.AdamW, lr=1e-2)
+    TASKS["gpt"].loss(model(x), y).backward()
+    outsider = nn.Parameter(torch.zeros(3))
+
+    def summoned_twice() -> None:
+        with model.summon_full_params(), model.summon_full_params():
+            pass
+
+    def called_inside() -> None:
+        with model.summon_full_params():
+            model(x)
+
+    tries = [
+        lambda: model.clip_grad_norm_(1.0),
+        lambda: model.fuse_optimizer(torch.optim.SGD, lr=1.0),
+        lambda: steps.step(lambda: 0.0),
+        lambda: sharded("cnn").fuse_optimizer(torch.optim.LBFGS),
+        lambda: sharded("cnn").fuse_optimizer(torch.optim.SGD, [outsider], lr=1.0),
+        summoned_twice,
+        called_inside,
+        lambda: sharded("gpt", backward_prefetch="post"),
+        lambda: FullyShardedDataParallel(nn.GELU()),
+        lambda: FullyShardedDataParallel(nn.Sequential(MoE(4, 4, 2, 1, group=dist.group.WORLD))),
+        lambda: TASKS["gpt"].loss(model(x), y).backward(),
+    ]
+    messages = []
+    for each in tries:
+        try:
+            each()
+        except HaiscaleError as error:
+            messages.append(str(error))
+    return messages
+
+
+def work() -> dict[str, Any]:
+    post = BackwardPrefetch.BACKWARD_POST
+    model = sharded("gpt")
+    return {
+        "gpt": losses_of("gpt", fused=False),
+        "gpt fused": losses_of("gpt", fused=True),
+        "gpt fused post": losses_of("gpt", fused=True, backward_prefetch=post),
+        "cnn": losses_of("cnn", fused=False, backward_prefetch=post),
+        "cnn fused": losses_of("cnn", fused=True, reshard_after_forward=False),
+        "clipped": clipped(),
+        "accumulated": accumulated(),
+        "resumed": resumed(),
+        "most gradients": [most_gradients(fused=fused) for fused in (False, True)],
+        "pre": order(BackwardPrefetch.BACKWARD_PRE, forward=True),
+        "post": order(post, forward=False),
+        "wrong": wrong(),
+        "shares": {
+            name: (each.to_local().numel(), each.numel())
+            for name, each in model.named_parameters()
+            if isinstance(each, DTensor)
+        },
+        "parameters": len(list(model.parameters())),
+    }

@@ -1,0 +1,249 @@
+"""What the ranks of test_pipeline do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from haiscale import pipeline
+from haiscale.ddp import DistributedDataParallel
+from haiscale.errors import HaiscaleError
+from haiscale.pipeline import (
+    DualPipeV,
+    GPipe,
+    Interleaved1F1B,
+    PipeDream,
+    Pipeline,
+    SequentialModel,
+    make_subgroups,
+    partition,
+)
+from models import BATCH, STEPS, TASKS, Task, cross_entropy, optimizer
+
+ONE_STAGE = ["GPipe", "PipeDream"]
+MANY_STAGES = ["Interleaved1F1B", "ZeroBubble", "ZBV", "DualPipeV"]
+SCHEDULES = ONE_STAGE + MANY_STAGES
+CHUNKS = 8
+
+
+def make(
+    name: str,
+    model: nn.Sequential,
+    group: dist.ProcessGroup | None = None,
+    wrap: Callable[[nn.Module], nn.Module] = lambda part: part,
+    **options: Any,
+) -> Pipeline:
+    """Return a pipeline over a group, each part wrapped."""
+    kind = getattr(pipeline, name)
+    rank, size = dist.get_rank(group), dist.get_world_size(group)
+    if name in ONE_STAGE:
+        part = partition(model, rank, size)
+        return kind(wrap(part), CHUNKS, process_group=group, **options)
+    parts = partition(model, rank, size, num_model_chunks=2, style=kind.style)
+    return kind([wrap(part) for part in parts], CHUNKS, process_group=group, **options)
+
+
+def bare_state(pipe: Pipeline) -> dict[str, Tensor]:
+    """Return what this rank holds of the model, under the model's names."""
+    parts = pipe.module if isinstance(pipe.module, nn.ModuleList) else [pipe.module]
+    found: dict[str, Tensor] = {}
+    for part in parts:
+        inner = part.module if isinstance(part, DistributedDataParallel) else part
+        found |= {name: value.clone() for name, value in inner.state_dict().items()}
+    return found
+
+
+def train(pipe: Pipeline, task: Task, dp: dist.ProcessGroup | None = None) -> dict[str, Any]:
+    """Train; return the losses, the state, and the outputs for a batch that is no multiple."""
+    steps = optimizer(pipe.parameters())
+    losses = []
+    for step in range(STEPS):
+        x, y = task.batch(step)
+        if dp is not None:
+            x, y = (each.chunk(dp.size())[dp.rank()] for each in (x, y))
+        loss, outputs = pipe.forward_backward(
+            x, criterion=lambda out, label: task.loss(out, label) / CHUNKS, labels=(y,)
+        )
+        assert outputs is None
+        if step == 2:
+            pipe(x)  # an evaluation in between leaves the gradients alone
+        steps.step()
+        steps.zero_grad()
+        if loss is not None:
+            assert loss.shape == (CHUNKS,)
+            total = loss.sum()
+            if dp is not None:
+                dist.all_reduce(total, group=dp)
+                total /= dp.size()
+            losses.append(float(total))
+    state = bare_state(pipe)
+    outputs = pipe(task.batch(9)[0][:6])
+    return {"losses": losses, "state": state, "outputs": outputs, "last": pipe.is_last_stage}
+
+
+def work() -> dict[str, Any]:
+    """Four stages on four ranks."""
+    found: dict[str, Any] = {
+        f"{name} gpt": train(make(name, TASKS["gpt"].model()), TASKS["gpt"]) for name in SCHEDULES
+    }
+    found |= {
+        f"{name} cnn": train(make(name, TASKS["cnn"].model()), TASKS["cnn"])
+        for name in ("GPipe", "Interleaved1F1B")
+    }
+    for name, checkpoint in (
+        ("GPipe", "except_last"),
+        ("PipeDream", "always"),
+    ):
+        pipe = make(name, TASKS["gpt"].model(), checkpoint=checkpoint)
+        found[f"{name} gpt {checkpoint}"] = train(pipe, TASKS["gpt"])
+    found["both"] = both()
+    found["return outputs"] = returned()
+    found["tuples"] = tuples()
+    found["norms"] = norms()
+    found["reshaped"] = reshaped()
+    found["wrong"] = wrong()
+    return found
+
+
+def returned() -> Tensor | None:
+    x, y = TASKS["gpt"].batch(0)
+    pipe = make("PipeDream", TASKS["gpt"].model())
+    _, outputs = pipe.forward_backward(x, criterion=cross_entropy, labels=(y,), return_outputs=True)
+    return outputs
+
+
+class Gather(nn.Module):
+    """Adds rows of a table that every microbatch gets whole, by an index that passes along."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor, index: Tensor, table: Tensor) -> tuple[Tensor, ...]:
+        return self.linear(x).tanh() + table[index], index, table
+
+
+class Last(nn.Module):
+    def forward(self, x: Tensor, index: Tensor, table: Tensor) -> Tensor:
+        return x * (1 + index.unsqueeze(-1))
+
+
+def gather_model() -> SequentialModel:
+    torch.manual_seed(3)
+    return SequentialModel(*[Gather() for _ in range(7)], Last()).double()
+
+
+def tuples() -> dict[str, Any]:
+    """Stages that pass on several tensors: of floats, of numbers, and one that is no batch."""
+    draw = torch.Generator().manual_seed(1)
+    x = torch.randn(BATCH, 4, generator=draw, dtype=torch.float64)
+    index = torch.randint(5, (BATCH,), generator=draw)
+    table = torch.randn(5, 4, generator=draw, dtype=torch.float64)
+    model = gather_model()
+    loss = model(x, index, table).square().mean()
+    loss.backward()
+    wanted = {name: p.grad for name, p in model.named_parameters()}
+    worst, losses = [], []
+    for name in ("PipeDream", "Interleaved1F1B", "ZBV"):
+        pipe = make(name, gather_model())
+        total, _ = pipe.forward_backward(
+            x, index, table, criterion=lambda out: out.square().mean() / CHUNKS
+        )
+        if total is not None:
+            losses.append(float(total.sum() - loss))
+        parts = pipe.module if isinstance(pipe.module, nn.ModuleList) else [pipe.module]
+        for part in parts:
+            for key, parameter in part.named_parameters():
+                worst.append(float((parameter.grad - wanted[key]).abs().max()))
+    return {"worst": max(map(abs, worst + losses))}
+
+
+def norms() -> dict[str, Any]:
+    """Running averages see every microbatch once, and nothing else."""
+    torch.manual_seed(3)
+    model = nn.Sequential(*[nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)) for _ in range(4)])
+    pipe = make("GPipe", model.double())
+    x = torch.randn(BATCH, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    random = torch.get_rng_state()
+    pipe.forward_backward(x, criterion=lambda out: out.square().mean())
+    counts = [int(buffer) for name, buffer in pipe.named_buffers() if "num_batches" in name]
+    return {"counts": counts, "random": bool(torch.equal(random, torch.get_rng_state()))}
+
+
+def reshaped() -> dict[str, Any]:
+    """A second shape of batch, and the first again."""
+    task = TASKS["gpt"]
+    pipe = make("PipeDream", task.model())
+    losses = []
+    for rows in (BATCH, BATCH // 2, BATCH):
+        x, y = (each[:rows] for each in task.batch(0))
+        loss, _ = pipe.forward_backward(x, criterion=task.loss, labels=(y,))
+        losses.append(None if loss is None else float(loss.mean()))
+    return {"losses": losses}
+
+
+def wrong() -> list[str]:
+    model = TASKS["gpt"].model()
+    rank, size = dist.get_rank(), dist.get_world_size()
+    pipe = make("PipeDream", model)
+    x, y = TASKS["gpt"].batch(0)
+    loop = partition(model, rank, size, num_model_chunks=2)
+    tries: list[Callable[[], object]] = [
+        lambda: pipe.forward_backward(x[:12], criterion=cross_entropy, labels=(y[:12],)),
+        lambda: pipe.forward_backward(criterion=cross_entropy),
+        lambda: pipe.forward_backward(x, "text", criterion=cross_entropy),
+        lambda: GPipe(partition(model, rank, size), 3),
+        lambda: GPipe(partition(model, rank, size), 0),
+        lambda: GPipe(partition(model, rank, size), 8, checkpoint="often"),
+        lambda: GPipe(loop, 8),
+        lambda: PipeDream(partition(model, (rank + 1) % size, size), 8),
+        lambda: Interleaved1F1B(model, 8),
+        lambda: Interleaved1F1B(loop, 10 + 1),
+        lambda: DualPipeV(partition(model, rank, size, num_model_chunks=2, style="v"), 4),
+        lambda: pipeline.ZBV(loop, 8),
+        lambda: make_subgroups(3),
+    ]
+    messages = []
+    for each in tries:
+        try:
+            each()
+        except HaiscaleError as error:
+            messages.append(str(error))
+        else:
+            messages.append("no error")
+    return messages
+
+
+def both() -> dict[str, Any]:
+    """Two pipelines of two stages, as data-parallel replicas."""
+    dp, pp = make_subgroups(pp_size=2, ranks_per_node=2)
+    task = TASKS["gpt"]
+
+    def replica(part: nn.Module) -> nn.Module:
+        return DistributedDataParallel(part, process_group=dp)
+
+    found: dict[str, Any] = {
+        name: train(make(name, task.model(), pp, replica), task, dp) for name in SCHEDULES
+    }
+    found["checkpoint"] = train(
+        make("GPipe", task.model(), pp, replica, checkpoint="except_last"), task, dp
+    )
+    found["always"] = train(
+        make("PipeDream", task.model(), pp, replica, checkpoint="always"), task, dp
+    )
+    found["control"] = train(make("PipeDream", task.model(), pp), task, dp)
+    found["ranks"] = [dist.get_process_group_ranks(group) for group in (dp, pp)]
+    found["stops"] = stops(dp, pp)
+    return found
+
+
+def stops(dp: dist.ProcessGroup, pp: dist.ProcessGroup) -> bool:
+    """As the published example ends: `gpt.module.reducer.stop()`."""
+    part = partition(TASKS["gpt"].model(), pp.rank(), pp.size())
+    gpt = PipeDream(DistributedDataParallel(part, process_group=dp), CHUNKS, process_group=pp)
+    gpt.module.reducer.stop()
+    return bool(gpt.module.module.state_dict())
