@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from fireflyer.design.switch_config import switch_configs
 from fireflyer.model.fabric import Fabric
 from fireflyer.model.switch_config import PortRole, Prefixes, SwitchConfig
 from fireflyer.render.classes import code_points
+from fireflyer.render.switch_files import switch_files
 from fireflyer.render.template import render
 
 STEP = 10
@@ -16,10 +16,8 @@ STEP = 10
 
 
 def files(fabric: Fabric) -> Iterator[tuple[str, str]]:
-    """Yield `<switch>.cfg` of every switch that runs EOS."""
-    if fabric.system == "eos":
-        for config in switch_configs(fabric):
-            yield f"{config.name}.cfg", text(config)
+    """Yield the configuration of every switch that runs EOS."""
+    return switch_files(fabric, "eos", text)
 
 
 def text(config: SwitchConfig) -> str:

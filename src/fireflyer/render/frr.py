@@ -15,6 +15,7 @@ from fireflyer.design.switch_config import switch_configs
 from fireflyer.model.fabric import Fabric, Port
 from fireflyer.model.hardware import System
 from fireflyer.model.switch_config import PortConfig, PortRole, Prefixes, SwitchConfig
+from fireflyer.render.switch_files import file_name
 from fireflyer.render.template import render
 
 VLAN_INTERFACES: dict[System, str] = {"sonic": "Vlan{vlan}"}
@@ -50,12 +51,12 @@ class FrrConfig:
 
 
 def files(fabric: Fabric) -> Iterator[tuple[str, str]]:
-    """Yield `<switch>.conf` of every switch of an Ethernet fabric."""
+    """Yield the configuration of every switch of an Ethernet fabric, whatever it runs."""
     if not fabric.is_ethernet:
         return
     for switch in switch_configs(fabric):
         value = config(switch, fabric.system)
-        yield f"{switch.name}.conf", render("frr/frr.conf.j2", switch=value)
+        yield file_name("frr", switch.name), render("frr/frr.conf.j2", switch=value)
 
 
 def config(switch: SwitchConfig, system: System | None) -> FrrConfig:

@@ -13,15 +13,7 @@ from typing import TypeAlias
 from fireflyer.model.fabric import Fabric, Layer, Node, NodePort, Role, Switch
 from fireflyer.model.hardware import System
 from fireflyer.render import communication, slurm
-
-CONFIG_FILES: Mapping[System, str] = {
-    "mlnxos": "mlnxos/{}.cfg",
-    "sonic": "sonic/{}.json",
-    "nvue": "nvue/{}.yaml",
-    "eos": "eos/{}.cfg",
-    "frr": "frr/{}.conf",
-}
-"""Path of a switch's configuration below the rendered tree, by system."""
+from fireflyer.render.switch_files import file_path
 
 Json: TypeAlias = str | int | bool | Sequence["Json"] | Mapping[str, "Json"]
 
@@ -143,7 +135,7 @@ def _switch_variables(system: System | None, switch: Switch) -> Mapping[str, Jso
             "loopback": str(switch.loopback),
         },
         "fabric_system": system or "",
-        "fabric_config": CONFIG_FILES[system].format(switch.name) if system else "",
+        "fabric_config": file_path(system, switch.name) if system else "",
         **(_CONNECTIONS.get(system, {}) if system else {}),
     }
 

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fireflyer.design.switch_config import switch_configs
 from fireflyer.model.fabric import Fabric
 from fireflyer.model.switch_config import SwitchConfig
+from fireflyer.render.switch_files import switch_files
 from fireflyer.render.template import render
 
 
 def files(fabric: Fabric) -> Iterator[tuple[str, str]]:
-    """Yield `<switch>.cfg` of every switch that runs MLNX-OS."""
-    if fabric.system == "mlnxos":
-        for config in switch_configs(fabric):
-            yield f"{config.name}.cfg", text(config)
+    """Yield the configuration of every switch that runs MLNX-OS."""
+    return switch_files(fabric, "mlnxos", text)
 
 
 def text(config: SwitchConfig) -> str:

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from fireflyer.design.switch_config import switch_configs
 from fireflyer.model.fabric import Fabric
 from fireflyer.model.switch_config import PortConfig, PortRole, Prefixes, Queue, SwitchConfig
 from fireflyer.render.classes import code_points
+from fireflyer.render.switch_files import switch_files
 from fireflyer.render.template import render
 
 POLL_MS = 100
@@ -37,10 +37,8 @@ class Qos:
 
 
 def files(fabric: Fabric) -> Iterator[tuple[str, str]]:
-    """Yield `<switch>.yaml` of every switch that runs Cumulus Linux."""
-    if fabric.system == "nvue":
-        for config in switch_configs(fabric):
-            yield f"{config.name}.yaml", text(config)
+    """Yield the configuration of every switch that runs Cumulus Linux."""
+    return switch_files(fabric, "nvue", text)
 
 
 def text(config: SwitchConfig) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from fireflyer.errors import OperatingError
 from fireflyer.model.fabric import Fabric
 from fireflyer.render import zero_touch
-from fireflyer.render.inventory import CONFIG_FILES
+from fireflyer.render.switch_files import file_path
 from fireflyer.render.template import render
 
 SYSTEMS = ("sonic", "nvue", "eos")
@@ -35,7 +35,7 @@ def files(fabric: Fabric) -> Iterator[tuple[str, str]]:
     yield SCRIPT, source.replace(f'"{zero_touch.SERVER}"', json.dumps(url), 1)
     switches = {
         "serials": {s.serial: s.name for s in fabric.switches if s.serial},
-        "files": {s.name: CONFIG_FILES[system].format(s.name) for s in fabric.switches},
+        "files": {s.name: file_path(system, s.name) for s in fabric.switches},
     }
     yield "switches.json", json.dumps(switches, indent=1) + "\n"
     if system == "sonic":

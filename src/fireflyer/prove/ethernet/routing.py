@@ -23,6 +23,7 @@ from fireflyer.prove.ethernet.traffic import INTERVAL_S, Traffic, reachable, tra
 from fireflyer.prove.ethernet.trials import Outcome, attempt, cuts_off, trials
 from fireflyer.prove.part import Progress
 from fireflyer.render import frr
+from fireflyer.render.switch_files import ENDINGS
 from fireflyer.verify.finding import Finding
 
 WARM_UP_S = 1.0
@@ -55,7 +56,7 @@ class Routing:
 
 def configurations(fabric: Fabric) -> Mapping[str, str]:
     """Return each switch's FRR configuration."""
-    return {name.removesuffix(".conf"): text for name, text in frr.files(fabric)}
+    return {name.removesuffix(ENDINGS["frr"]): text for name, text in frr.files(fabric)}
 
 
 def prove_routing(

@@ -17,6 +17,7 @@ from fireflyer.design.switch_config import switch_configs
 from fireflyer.model.fabric import Fabric
 from fireflyer.prove.switches.eos_structured import structured
 from fireflyer.prove.switches.result import SwitchCheck
+from fireflyer.render.switch_files import file_path
 from fireflyer.verify.finding import Finding
 
 CHECK = "eos"
@@ -49,7 +50,7 @@ def check(fabric: Fabric, tree: Path) -> SwitchCheck:
     findings: list[Finding] = []
     count = 0
     for config in switch_configs(fabric):
-        name = f"eos/{config.name}.cfg"
+        name = file_path("eos", config.name)
         described = cast(dict[str, object], structured(config))
         judged = pyavd.validate_structured_config(described).validation_result
         for fault in judged.violations:

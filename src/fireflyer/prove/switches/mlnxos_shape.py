@@ -46,7 +46,7 @@ NO_GNMI = "monitoring: MLNX-OS is watched by SNMP; gNMI is not configured"
 
 def check(fabric: Fabric, tree: Path) -> SwitchCheck:
     """Compare the configurations below `tree/mlnxos` with the fabric."""
-    count, findings = check_files(fabric, tree, "mlnxos", ".cfg", read)
+    count, findings = check_files(fabric, tree, "mlnxos", read)
     gnmi = fabric.intent.switch_management.monitoring == "gnmi"
     return SwitchCheck(
         checker="our list of MLNX-OS commands",

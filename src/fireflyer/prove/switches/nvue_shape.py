@@ -30,7 +30,7 @@ _UNICAST = (*_BGP, "address-family", "ipv4-unicast")
 
 def check(fabric: Fabric, tree: Path) -> SwitchCheck:
     """Compare the configurations below `tree/nvue` with the object tree and the fabric."""
-    count, findings = check_files(fabric, tree, "nvue", ".yaml", read)
+    count, findings = check_files(fabric, tree, "nvue", read)
     checker = "the documented object tree of Cumulus Linux 5.11"
     return SwitchCheck(checker=checker, files=count, findings=findings)
 

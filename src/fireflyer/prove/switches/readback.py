@@ -11,8 +11,10 @@ from pathlib import Path
 
 from fireflyer.design.switch_config import switch_configs
 from fireflyer.model.fabric import Fabric
+from fireflyer.model.hardware import System
 from fireflyer.model.switch_config import PortRole, SwitchConfig
 from fireflyer.render.classes import code_points
+from fireflyer.render.switch_files import file_path
 from fireflyer.verify.finding import Finding
 
 REMEDY = "mend the file, or render the site again"
@@ -118,8 +120,7 @@ def _text(values: set[str]) -> str:
 def check_files(
     fabric: Fabric,
     tree: Path,
-    check: str,
-    ending: str,
+    system: System,
     read: Callable[[str, SwitchConfig], tuple[Seen, list[str]]],
 ) -> tuple[int, tuple[Finding, ...]]:
     """Read every switch's file back.
@@ -127,8 +128,7 @@ def check_files(
     Args:
         fabric: The fabric the tree was rendered from.
         tree: A rendered tree.
-        check: Folder of the files, and the name of the check.
-        ending: Of the files' names.
+        system: Whose files; the check has its name too.
         read: Says what a text holds, and what is wrong with its shape.
 
     Returns:
@@ -137,13 +137,13 @@ def check_files(
     findings: list[Finding] = []
     count = 0
     for config in switch_configs(fabric):
-        subject = f"{check}/{config.name}{ending}"
+        subject = file_path(system, config.name)
         file = tree / subject
         if not file.is_file():
-            findings.append(Finding(check, subject, "is not there", "render the site again"))
+            findings.append(Finding(system, subject, "is not there", "render the site again"))
             continue
         count += 1
         seen, faults = read(file.read_text(), config)
-        findings += [Finding(check, subject, fault, REMEDY) for fault in faults]
-        findings += compare(check, subject, expected(config), seen)
+        findings += [Finding(system, subject, fault, REMEDY) for fault in faults]
+        findings += compare(system, subject, expected(config), seen)
     return count, tuple(findings)

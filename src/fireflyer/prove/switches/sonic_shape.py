@@ -17,7 +17,7 @@ FRR_BFD = "3 of 300 ms"
 
 def check(fabric: Fabric, tree: Path) -> SwitchCheck:
     """Compare the configurations below `tree/sonic` with the fabric."""
-    count, findings = check_files(fabric, tree, "sonic", ".json", read)
+    count, findings = check_files(fabric, tree, "sonic", read)
     return SwitchCheck(checker="our reader of config_db.json", files=count, findings=findings)
 
 

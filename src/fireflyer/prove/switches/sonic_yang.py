@@ -16,6 +16,7 @@ from fireflyer.prove.programs import found, run
 from fireflyer.prove.switches.result import SwitchCheck
 from fireflyer.prove.switches.sonic_tables import TABLES
 from fireflyer.prove.switches.sonic_xml import UnknownRowError, xml
+from fireflyer.render.switch_files import file_path
 from fireflyer.verify.finding import Finding
 
 VARIABLE = "FIREFLYER_SONIC_YANG"
@@ -70,7 +71,7 @@ def _check_batch(
             try:
                 target.write_text(xml(json.loads(file.read_bytes()), namespaces))
             except (UnknownRowError, ValueError, AttributeError) as error:
-                findings.append(Finding(CHECK, f"sonic/{file.name}", str(error), REMEDY))
+                findings.append(Finding(CHECK, file_path("sonic", file.stem), str(error), REMEDY))
             else:
                 written.append(target)
         return findings + _validate(models, written)
@@ -111,7 +112,7 @@ def _validate(models: Path, files: list[Path]) -> list[Finding]:
             raise OperatingError(f"yanglint could not read the models in {models}: {last}")
         name = Path(failed[1])
         message = said[-1] if said else "yanglint refuses it"
-        findings.append(Finding(CHECK, f"sonic/{name.stem}.json", message, REMEDY))
+        findings.append(Finding(CHECK, file_path("sonic", name.stem), message, REMEDY))
         files = files[files.index(name) + 1 :]
     return findings
 

@@ -10,20 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from fireflyer.design.switch_config import switch_configs
 from fireflyer.model.fabric import Fabric
 from fireflyer.model.hardware import SwitchModel
 from fireflyer.model.switch_config import PortConfig, PortRole, SwitchConfig
 from fireflyer.render.sonic import qos, routing, system
 from fireflyer.render.sonic.rows import Table, lines, table
+from fireflyer.render.switch_files import switch_files
 from fireflyer.render.template import render
 
 
 def files(fabric: Fabric) -> Iterator[tuple[str, str]]:
-    """Yield `<switch>.json` of every switch that runs SONiC."""
-    if fabric.system == "sonic":
-        for config in switch_configs(fabric):
-            yield f"{config.name}.json", text(config)
+    """Yield the configuration of every switch that runs SONiC."""
+    return switch_files(fabric, "sonic", text)
 
 
 def text(config: SwitchConfig) -> str:
