@@ -14,12 +14,10 @@ from functools import lru_cache
 from fireflyer.design.switch_config import switch_configs
 from fireflyer.model.fabric import Fabric, Port
 from fireflyer.model.hardware import System
-from fireflyer.model.switch_config import PortConfig, PortRole, Prefixes, SwitchConfig
+from fireflyer.model.switch_config import PortRole, Prefixes, SwitchConfig
+from fireflyer.render.interface_names import INTERFACE_NAMES
 from fireflyer.render.switch_files import file_name
 from fireflyer.render.template import render
-
-VLAN_INTERFACES: dict[System, str] = {"sonic": "Vlan{vlan}"}
-"""What a system calls the router's interface in a VLAN; the others say vlan100."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +72,9 @@ def config(switch: SwitchConfig, system: System | None) -> FrrConfig:
         length = switch.hosts.network.prefixlen
         addresses.append((vlan, f"{switch.hosts.gateway}/{length}"))
     ports, neighbours = [], []
+    own = linux(system)
     for port in switch.ports:
-        name = port_name(switch, system, port)
+        name = port.name if own == system else switch.model.interface(own, port.number)
         ports.append((name, f"description {port.description}" if port.peer else "shutdown"))
         if port.role is not PortRole.SWITCH:
             continue
@@ -104,25 +103,23 @@ def config(switch: SwitchConfig, system: System | None) -> FrrConfig:
     )
 
 
-def vlan_interface(system: System | None, vlan: int) -> str:
-    """Return what a system calls the router's interface in a VLAN.
+def linux(system: System | None) -> System:
+    """Return the system by whose names Linux knows a switch's interfaces: its own, but for EOS."""
+    return "frr" if system is None or system == "eos" else system
 
-    >>> vlan_interface("sonic", 100), vlan_interface("nvue", 100)
+
+def vlan_interface(system: System | None, vlan: int) -> str:
+    """Return the name of the router's interface in a VLAN under Linux.
+
+    >>> vlan_interface("sonic", 100), vlan_interface("eos", 100)
     ('Vlan100', 'vlan100')
     """
-    return VLAN_INTERFACES.get(system or "frr", "vlan{vlan}").format(vlan=vlan)
-
-
-def port_name(switch: SwitchConfig, system: System | None, port: PortConfig) -> str:
-    """Return a port's name under Linux: the system's own, where that is Linux."""
-    return switch.model.interface("frr", port.number) if system == "eos" else port.name
+    return INTERFACE_NAMES[linux(system)].of_vlan(vlan)
 
 
 def port_interface(fabric: Fabric, port: Port) -> str:
     """Return the name of a switch's port under Linux."""
-    assert fabric.system is not None
-    system: System = "frr" if fabric.system == "eos" else fabric.system
-    return fabric.switch[port.device].model.interface(system, port.number)
+    return fabric.switch[port.device].model.interface(linux(fabric.system), port.number)
 
 
 @lru_cache(maxsize=4)
