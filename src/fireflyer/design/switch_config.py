@@ -33,11 +33,6 @@ def switch_configs(fabric: Fabric) -> tuple[SwitchConfig, ...]:
     return tuple(view.configure(switch) for switch in fabric.switches)
 
 
-def configure(fabric: Fabric, switch: Switch) -> SwitchConfig:
-    """Return one switch's configuration; for all of them use `switch_configs`."""
-    return _View(fabric).configure(switch)
-
-
 class _View:
     """The fabric, indexed for switch after switch."""
 
@@ -110,11 +105,11 @@ class _View:
         return frozenset(switch.name for switch in self.fabric.switches_of(Layer.INTERZONE))
 
     @cached_property
-    def management(self) -> Mapping[str, tuple[IPNetwork, ...]]:
+    def allowed_sources(self) -> tuple[IPNetwork, ...]:
         """The networks that may reach a switch."""
         allowed = self.cluster.switch_management.allowed_sources
         own = (self.fabric.networks["management"],)
-        return {"allowed": tuple(IPNetwork(text) for text in allowed) or own}
+        return tuple(IPNetwork(text) for text in allowed) or own
 
     def port_name(self, port: Port) -> str:
         """Return a port's name as its own device spells it."""
@@ -150,7 +145,7 @@ class _View:
                 gateway=cluster.addresses.gateway or "",
                 ntp_servers=cluster.ntp_servers,
                 syslog_servers=cluster.syslog_servers,
-                allowed_sources=self.management["allowed"],
+                allowed_sources=self.allowed_sources,
                 monitoring=cluster.switch_management.monitoring,
             ),
             loopback=switch.loopback,
