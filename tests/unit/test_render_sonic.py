@@ -73,7 +73,7 @@ def test_lossless_groups_are_alone_and_reserve_what_they_need(lab: Fabric) -> No
         assert config.lossless is not None
         for port in (p for p in config.ports if p.role is not PortRole.UNUSED):
             profile = tables["BUFFER_PROFILE"][tables["BUFFER_PG"][f"{port.name}|1-3"]["profile"]]
-            planned = config.lossless.profile(port)
+            planned = config.lossless.by_cable[port.gbps, port.cable_m]
             assert int(profile["xoff"]) == planned.headroom_bytes
             assert int(profile["size"]) == planned.headroom_bytes + planned.xon_bytes
 

@@ -5,6 +5,7 @@ One value a switch; every system's templates print from it and decide nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -141,7 +142,7 @@ class Lossless:
     """PFC (IEEE 802.1Qbb), buffers and marking."""
 
     profiles: tuple[LosslessProfile, ...]
-    """By name; a port has the one of its speed and `cable_m`."""
+    """In order of speed and length."""
     pool_bytes: int
     """Shared packet memory, without headroom."""
     headroom_bytes: int
@@ -151,9 +152,10 @@ class Lossless:
     watchdog_detect_ms: int
     watchdog_restore_ms: int
 
-    def profile(self, port: PortConfig) -> LosslessProfile:
-        """Return the profile of a port in use."""
-        return next(p for p in self.profiles if (p.gbps, p.cable_m) == (port.gbps, port.cable_m))
+    @property
+    def by_cable(self) -> Mapping[tuple[int, int], LosslessProfile]:
+        """Profiles by speed and length of cable: those of a port in use are the key to its own."""
+        return {(profile.gbps, profile.cable_m): profile for profile in self.profiles}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,8 +85,8 @@ def profiles(config: SwitchConfig) -> dict[str, str]:
     lossless = config.lossless
     if lossless is None:
         return {}
-    names = {(p.gbps, p.cable_m): p.name for p in lossless.profiles}
-    return {p.name: names[p.gbps, p.cable_m] for p in config.ports if _used(p)}
+    by_cable = lossless.by_cable
+    return {p.name: by_cable[p.gbps, p.cable_m].name for p in config.ports if _used(p)}
 
 
 def _used(port: PortConfig) -> bool:

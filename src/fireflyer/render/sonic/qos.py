@@ -121,8 +121,8 @@ def _buffers(
     """
     queues = config.queues
     count = sum(queue.lossless for queue in queues)
-    xon = {(p.gbps, p.cable_m): p.xon_bytes for p in lossless.profiles}
-    kept = count * sum(xon[port.gbps, port.cable_m] for port in used)
+    by_cable = lossless.by_cable
+    kept = count * sum(by_cable[port.gbps, port.cable_m].xon_bytes for port in used)
     shared = str(lossless.pool_bytes - kept)
     assert config.model.buffer is not None
     total = str(config.model.buffer.total_bytes)
@@ -148,8 +148,7 @@ def _buffers(
             "dynamic_th": LOSSLESS_ALPHA,
         }
     yield table("BUFFER_PROFILE", profiles)
-    names = {(p.gbps, p.cable_m): p.name for p in lossless.profiles}
-    of_port = tuple((port.name, names[port.gbps, port.cable_m]) for port in used)
+    of_port = tuple((port.name, by_cable[port.gbps, port.cable_m].name) for port in used)
     groups = spans([queue.number for queue in queues if queue.lossless])
     yield "BUFFER_PG", _group_rows(of_port, groups, lossy_group(queues))
     yield "BUFFER_QUEUE", _queue_buffers(tuple(port.name for port in used), queues)
