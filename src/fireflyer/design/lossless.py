@@ -16,7 +16,7 @@ from fireflyer.load import Site
 from fireflyer.model.fabric import Cable, Layer, Switch
 from fireflyer.model.hardware import SwitchBuffer, SwitchModel
 from fireflyer.model.intent import Cluster, EthernetIntent
-from fireflyer.model.switch_config import Ecn, Lossless, LosslessProfile, PortConfig, PortRole
+from fireflyer.model.switch_config import Ecn, Lossless, LosslessProfile, PortConfig
 
 CABLE_NS_PER_M = 5.0
 """Light in fibre takes 4.9 ns a metre, a signal in copper 4.5: the slower, rounded up."""
@@ -54,8 +54,7 @@ def lossless(cluster: Cluster, model: SwitchModel, ports: Iterable[PortConfig]) 
     queues = sum(row.lossless for row in cluster.traffic.classes)
     if ethernet is None or model.buffer is None or not queues:
         return None
-    used = [port for port in ports if port.role is not PortRole.UNUSED]
-    kinds = Counter((port.gbps, port.cable_m) for port in used)
+    kinds = Counter((port.gbps, port.cable_m) for port in ports if port.in_use)
     profiles = {kind: _profile(model.buffer, *kind, ethernet.mtu) for kind in sorted(kinds)}
     headroom = queues * sum(profiles[kind].headroom_bytes * count for kind, count in kinds.items())
     pool = model.buffer.total_bytes - headroom

@@ -45,6 +45,10 @@ class PortConfig:
     """Length of the cable, in whole metres rounded up."""
 
     @property
+    def in_use(self) -> bool:
+        return self.role is not PortRole.UNUSED
+
+    @property
     def description(self) -> str:
         return f"{self.peer} {self.peer_port}" if self.peer else ""
 
@@ -197,6 +201,10 @@ class SwitchConfig:
     queues: tuple[Queue, ...]
     """By number; empty on InfiniBand."""
     lossless: Lossless | None
+
+    @property
+    def ports_in_use(self) -> tuple[PortConfig, ...]:
+        return tuple(port for port in self.ports if port.in_use)
 
     def ports_of(self, role: PortRole) -> tuple[PortConfig, ...]:
         """Return the ports of a role in order."""

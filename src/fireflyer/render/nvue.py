@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from fireflyer.model.fabric import Fabric
-from fireflyer.model.switch_config import PortConfig, PortRole, Prefixes, Queue, SwitchConfig
+from fireflyer.model.switch_config import PortRole, Prefixes, Queue, SwitchConfig
 from fireflyer.render.classes import code_points
 from fireflyer.render.switch_files import switch_files
 from fireflyer.render.template import render
@@ -48,7 +48,7 @@ def text(config: SwitchConfig) -> str:
         switch=config,
         cages=cages(config),
         links=config.ports_of(PortRole.SWITCH),
-        used=tuple(port for port in config.ports if port.role is not PortRole.UNUSED),
+        used=config.ports_in_use,
         profiles=profiles(config),
         qos=qos(config),
         poll_ms=POLL_MS,
@@ -86,11 +86,7 @@ def profiles(config: SwitchConfig) -> dict[str, str]:
     if lossless is None:
         return {}
     by_cable = lossless.by_cable
-    return {p.name: by_cable[p.gbps, p.cable_m].name for p in config.ports if _used(p)}
-
-
-def _used(port: PortConfig) -> bool:
-    return port.role is not PortRole.UNUSED
+    return {p.name: by_cable[p.gbps, p.cable_m].name for p in config.ports_in_use}
 
 
 def qos(config: SwitchConfig) -> Qos:

@@ -142,7 +142,7 @@ def _management(config: SwitchConfig) -> dict[str, Avd]:
 
 
 def _interface(config: SwitchConfig, port: PortConfig) -> dict[str, Avd]:
-    if port.role is PortRole.UNUSED:
+    if not port.in_use:
         return {"name": port.name, "shutdown": True}
     found: dict[str, Avd] = {
         "name": port.name,

@@ -53,7 +53,6 @@ class Seen:
 def expected(config: SwitchConfig) -> Seen:
     """Say what a switch should hold in the same words."""
     bgp, queues = config.bgp, config.queues
-    used = [port for port in config.ports if port.role is not PortRole.UNUSED]
     found = Seen(
         hostname=config.name,
         ports={port.name: port.description for port in config.ports},
@@ -73,7 +72,7 @@ def expected(config: SwitchConfig) -> Seen:
         }
     if config.lossless is not None:
         numbers = [str(queue.number) for queue in queues if queue.lossless]
-        found.lossless = {port.name: ",".join(numbers) for port in used}
+        found.lossless = {port.name: ",".join(numbers) for port in config.ports_in_use}
         found.marked = set(numbers) if config.lossless.ecn else set()
     return found
 

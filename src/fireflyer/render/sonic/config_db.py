@@ -31,7 +31,7 @@ def text(config: SwitchConfig) -> str:
 
 def tables(config: SwitchConfig) -> Iterator[Table]:
     """Yield every table; those of a feature that is not asked for have no rows."""
-    used = tuple(port for port in config.ports if port.role is not PortRole.UNUSED)
+    used = config.ports_in_use
     yield from system.tables(config)
     yield "PORT", lines(_port(config.model, config.mtu, port) for port in config.ports)
     yield (
@@ -55,7 +55,7 @@ def _port(model: SwitchModel, mtu: int, port: PortConfig) -> str:
         port.gbps,
         mtu,
     )
-    if port.role is PortRole.UNUSED:
+    if not port.in_use:
         return f'{head}, "admin_status": "down"}}'
     return f'{head}, "admin_status": "up", "description": "{port.peer} {port.peer_port}"}}'
 
