@@ -83,20 +83,11 @@ def address_problems(site: Site, models_fit: bool) -> list[Problem]:
     if addresses.links is not None:
         texts[f"{KEY}.links"] = addresses.links
     for key, text in texts.items():
-        try:
-            network = IPNetwork(text)
-        except (AddrFormatError, ValueError):
-            limit = "is not an IPv4 network for hosts"
-            problems.append(at(key, text, limit, "write it as 10.10.0.0/16"))
-            continue
-        if not _NETWORK.fullmatch(text) or not _for_hosts(network):
-            limit = "is not an IPv4 network for hosts"
-            problems.append(at(key, text, limit, "write it as 10.10.0.0/16"))
-        elif network.ip != network.network:
-            remedy = f"write {network.cidr}"
-            problems.append(at(key, text, "has bits set below its prefix", remedy))
+        found = _network(site, key, text, "is not an IPv4 network for hosts")
+        if isinstance(found, Problem):
+            problems.append(found)
         else:
-            networks[key] = network
+            networks[key] = found
     for (one, first), (two, second) in combinations(networks.items(), 2):
         if first in second or second in first:
             limit = f"overlaps {one} ({first})"
@@ -104,6 +95,20 @@ def address_problems(site: Site, models_fit: bool) -> list[Problem]:
     problems += (_count_problems(site) if models_fit else []) + _source_problems(site)
     problems += _gateway_problems(site, networks.get(f"{KEY}.management"))
     return problems + _block_problems(site, networks)
+
+
+def _network(site: Site, key: str, text: str, limit: str) -> IPNetwork | Problem:
+    """Return the network that a text names, or what is wrong with it: `limit`, if it names none."""
+    at = site.document.problem
+    try:
+        network = IPNetwork(text)
+    except (AddrFormatError, ValueError):
+        network = None
+    if network is None or not _NETWORK.fullmatch(text) or not _for_hosts(network):
+        return at(key, text, limit, "write it as 10.10.0.0/16")
+    if network.ip != network.network:
+        return at(key, text, "has bits set below its prefix", f"write {network.cidr}")
+    return network
 
 
 def _for_hosts(network: IPNetwork) -> bool:
@@ -139,21 +144,12 @@ def _count_problems(site: Site) -> list[Problem]:
 def _source_problems(site: Site) -> list[Problem]:
     """Return the networks that may reach switches and are none."""
     sources = site.cluster.switch_management.allowed_sources
-    problems = []
-    for index, text in enumerate(sources):
-        key = f"cluster.switch_management.allowed_sources.{index}"
-        try:
-            network = IPNetwork(text)
-        except (AddrFormatError, ValueError):
-            network = None
-        if network is None or not _NETWORK.fullmatch(text) or not _for_hosts(network):
-            remedy = "write it as 10.10.0.0/16"
-            limit = "is not an IPv4 network"
-            problems.append(site.document.problem(key, text, limit, remedy))
-        elif network.ip != network.network:
-            limit = "has bits set below its prefix"
-            problems.append(site.document.problem(key, text, limit, f"write {network.cidr}"))
-    return problems
+    key = "cluster.switch_management.allowed_sources"
+    found = (
+        _network(site, f"{key}.{index}", text, "is not an IPv4 network")
+        for index, text in enumerate(sources)
+    )
+    return [problem for problem in found if isinstance(problem, Problem)]
 
 
 def _rails(site: Site) -> int:
