@@ -18,6 +18,8 @@ from fireflyer.verify.finding import Finding
 
 AFTER_S = 1.0
 """Traffic is watched for so long once the routes have settled."""
+_AROUND = "though every route leads around it"
+_HEALED = "after it was healed and every route is back"
 _Act: TypeAlias = Callable[[], None]
 
 
@@ -111,8 +113,9 @@ def attempt(
     again = flows.loss(max(back.at_s, mended), time.monotonic() - FLIGHT_S)
     findings = [
         *_route_findings(trial, (designed, around), (well, back)),
-        *_traffic_findings(trial, failing, after if around.right else None),
-        *_healed_findings(trial, again if back.right else None),
+        *_outage_findings(trial, failing),
+        *_loss_findings(trial, after if around.right else None, _AROUND),
+        *_loss_findings(trial, again if back.right else None, _HEALED),
     ]
     return Outcome(
         name=trial.name,
@@ -159,17 +162,14 @@ def cuts_off(living: Living, trial: Trial) -> int:
     )
 
 
-def _healed_findings(trial: Trial, again: Loss | None) -> Iterator[Finding]:
-    if again is not None and again.lost:
-        message = (
-            f"{again.lost} of {again.sent} datagrams, of {again.flows} flows, are lost after it"
-            " was healed and every route is back"
-        )
+def _loss_findings(trial: Trial, loss: Loss | None, when: str) -> Iterator[Finding]:
+    if loss is not None and loss.lost:
+        message = f"{loss.lost} of {loss.sent} datagrams, of {loss.flows} flows, are lost {when}"
         remedy = "look for a switch that forwards to where it has no route"
         yield Finding("traffic", trial.name, message, remedy)
 
 
-def _traffic_findings(trial: Trial, failing: Loss, after: Loss | None) -> Iterator[Finding]:
+def _outage_findings(trial: Trial, failing: Loss) -> Iterator[Finding]:
     if failing.outage_s > HOLD_S:
         message = (
             f"a flow had nothing through for {failing.outage_s:.1f} s; a neighbour that says"
@@ -177,10 +177,3 @@ def _traffic_findings(trial: Trial, failing: Loss, after: Loss | None) -> Iterat
         )
         remedy = "see that bfdd runs on every switch"
         yield Finding("failover", trial.name, message, remedy)
-    if after is not None and after.lost:
-        message = (
-            f"{after.lost} of {after.sent} datagrams, of {after.flows} flows, are lost though"
-            " every route leads around it"
-        )
-        remedy = "look for a switch that forwards to where it has no route"
-        yield Finding("traffic", trial.name, message, remedy)
