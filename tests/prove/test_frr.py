@@ -188,8 +188,10 @@ def test_nothing_is_left_behind(how: signal.Signals, tmp_path: Path) -> None:
         assert process.stdout is not None
         while "waiting" not in process.stdout.readline():
             assert process.poll() is None
-        started = dict(descendants(process.pid))
-        assert {"zebra", "bgpd", "bfdd", "lldpd"} <= set(started.values())
+        wanted = {"zebra", "bgpd", "bfdd", "lldpd"}
+        while not wanted <= set((started := dict(descendants(process.pid))).values()):
+            assert process.poll() is None, started
+            time.sleep(0.05)
         process.send_signal(how)
         process.communicate()
     deadline = time.monotonic() + 20
@@ -207,19 +209,25 @@ def outside() -> Mapping[str, frozenset[str]]:
 
 
 def descendants(pid: int) -> Iterator[tuple[int, str]]:
-    """Yield the processes below one with their names."""
+    """Yield the processes below one with their names, less those that end meanwhile."""
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, task.read_text().split()):
-            yield child, Path(f"/proc/{child}/comm").read_text().strip()
-            yield from descendants(child)
+        for child in map(int, (said(task) or "").split()):
+            if name := said(Path(f"/proc/{child}/comm")):
+                yield child, name.strip()
+                yield from descendants(child)
 
 
 def running(pid: int, name: str) -> bool:
+    stat = said(Path(f"/proc/{pid}/stat"))
+    return stat is not None and f"({name})" in stat and ") Z " not in stat
+
+
+def said(file: Path) -> str | None:
+    """Return a file of /proc; None where its process has gone, or goes while it is read."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
-        return False
-    return f"({name})" in stat and ") Z " not in stat
+        return file.read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
 
 
 def test_without_root_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
