@@ -1,0 +1,391 @@
+#include "engine.h"
+
+#include "pause.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "error.h"
+#include "reduce.h"
+
+namespace hfreduce {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int kSleepMs = 50;  // a wait looks for an abort this often
+constexpr std::size_t kDirectBytes = 32 << 10;
+constexpr std::size_t kLeastChunk = 64 << 10;
+constexpr std::size_t kLine = 64;
+
+}  // namespace
+
+Engine::Engine(std::shared_ptr<Segment> segment, const EngineOptions& options)
+    : segment_(std::move(segment)), options_(options) {
+    background_ = std::thread([this] { background(); });
+    for (int thread = 1; thread < segment_->shape().threads; ++thread)
+        adders_.emplace_back([this, thread] { adder(thread); });
+}
+
+Engine::~Engine() { stop(); }
+
+// All ranks must come to the same number: it depends on what they agree on only.
+std::size_t Engine::chunk_elements(const Signature& signature) const {
+    const std::size_t most = segment_->shape().chunk_bytes;
+    const std::size_t bytes = signature.count * size_of(signature.dtype);
+    const std::size_t wanted = std::clamp(bytes / 8, std::min(kLeastChunk, most), most);
+    return wanted / kLine * kLine / size_of(signature.dtype);
+}
+
+bool Engine::is_direct(const Signature& signature) const {
+    const Shape& shape = segment_->shape();
+    return !shape.networked && !signature.gpu && !signature.to_one() && !signature.from_one() &&
+           signature.count * size_of(signature.dtype) <= std::min(kDirectBytes, shape.chunk_bytes);
+}
+
+std::uint64_t Engine::submit(Signature signature, const void* in, void* out,
+                             std::shared_ptr<Mover> mover, bool someone_waits) {
+    check();
+    auto running = std::make_shared<Running>();
+    {
+        std::lock_guard<std::mutex> lock(queue_mutex_);
+        signature.sequence = sequence_.load();
+        running->mover = mover ? std::move(mover) : std::make_shared<HostMover>();
+        signature.gpu = !running->mover->host();
+        running->signature = signature;
+        running->in = static_cast<const std::byte*>(in);
+        running->out = static_cast<std::byte*>(out);
+        running->first = chunks_.load();
+        running->each = chunk_elements(signature);
+        running->direct = is_direct(signature);
+        running->chunks =
+            running->direct
+                ? 1
+                : std::max<std::uint64_t>(1, (signature.count + running->each - 1) / running->each);
+        queue_.push_back(running);
+        chunks_ += running->chunks;
+        ++sequence_;
+        segment_->entered(segment_->local_rank()).store(sequence_.load());
+    }
+    if (resting_) segment_->wake();
+    if (!someone_waits) asked_.notify_one();
+    return signature.sequence;
+}
+
+void Engine::wait(std::uint64_t number) {
+    const auto limit = Clock::now() + std::chrono::duration<double>(options_.timeout_s);
+    while (!done(number)) {
+        check();
+        if (Clock::now() > limit) late(number);
+        std::unique_lock<std::mutex> driving(drive_mutex_, std::try_to_lock);
+        if (driving.owns_lock()) {
+            const std::uint64_t asked = sequence_;
+            const std::uint32_t seen = segment_->epoch();
+            if (!advance() && !done(number)) rest(seen, asked);
+        } else {
+            std::unique_lock<std::mutex> lock(queue_mutex_);
+            ended_.wait_for(lock, std::chrono::milliseconds(1), [&] { return done(number); });
+        }
+    }
+    if (completed_ < sequence_) asked_.notify_one();
+}
+
+void Engine::background() {
+    std::unique_lock<std::mutex> lock(queue_mutex_);
+    while (!stopping_) {
+        asked_.wait(lock, [&] { return stopping_ || (!queue_.empty() && !aborted()); });
+        while (!stopping_ && !queue_.empty() && !aborted()) {
+            std::unique_lock<std::mutex> driving(drive_mutex_, std::try_to_lock);
+            if (!driving.owns_lock()) {  // a waiting caller drives
+                ended_.wait_for(lock, std::chrono::milliseconds(1));
+                continue;
+            }
+            lock.unlock();
+            const std::uint64_t asked = sequence_;
+            const std::uint32_t seen = segment_->epoch();
+            try {
+                if (!advance()) rest(seen, asked);
+            } catch (const Error& error) {
+                abort(error.what());
+            }
+            driving.unlock();
+            lock.lock();
+        }
+    }
+}
+
+bool Engine::advance() {
+    bool moved = step();
+    for (int spin = 0; !moved && spin < options_.spins; ++spin) {
+        pause_processor();
+        moved = step();
+    }
+    return moved;
+}
+
+// Sleep until the node, or a caller, has something new.
+void Engine::rest(std::uint32_t epoch, std::uint64_t sequence) {
+    if (moving()) return;  // a copy engine tells no one when it is done
+    resting_ = true;
+    if (sequence_ == sequence) segment_->wait(epoch, kSleepMs);
+    resting_ = false;
+}
+
+bool Engine::moving() const { return fills_ < filling_ || drains_ < draining_; }
+
+bool Engine::step() {
+    {
+        std::lock_guard<std::mutex> lock(queue_mutex_);
+        if (window_.size() != queue_.size()) window_.assign(queue_.begin(), queue_.end());
+    }
+    bool moved = empty();
+    moved |= add();
+    moved |= fill();
+    return moved;
+}
+
+Engine::Running* Engine::find(std::uint64_t g) {
+    for (const auto& running : window_)
+        if (g >= running->first && g < running->first + running->chunks) return running.get();
+    return nullptr;
+}
+
+Engine::Part Engine::part(const Running& running, std::uint64_t g) {
+    const std::size_t offset = (g - running.first) * running.each;
+    const std::size_t left = running.signature.count - offset;
+    return {offset, running.direct ? left : std::min(left, running.each)};
+}
+
+bool Engine::gives(const Signature& signature) const {
+    return !signature.from_one() || static_cast<int>(signature.root) == options_.rank;
+}
+
+bool Engine::takes(const Signature& signature) const {
+    if (signature.to_one()) return static_cast<int>(signature.root) == options_.rank;
+    return !signature.from_one() || static_cast<int>(signature.root) != options_.rank;
+}
+
+bool Engine::fill() {
+    bool moved = false;
+    Running* running = find(filling_);
+    if (running && segment_->free(filling_)) {
+        const Part at = part(*running, filling_);
+        segment_->wanted(filling_, segment_->local_rank()) = {running->signature, at.count};
+        if (gives(running->signature) && at.count) {
+            const std::size_t size = size_of(running->signature.dtype);
+            running->mover->in(segment_->input(segment_->local_rank(), filling_),
+                               running->in + at.offset * size, at.count * size);
+            ++running->ins;
+        }
+        ++filling_;
+        moved = true;
+    }
+    while (fills_ < filling_) {
+        Running* filled = find(fills_);
+        if (filled->ins_seen < filled->ins) {
+            if (filled->mover->in_done() <= filled->ins_seen) break;  // the copy goes on
+            ++filled->ins_seen;
+        }
+        if (segment_->fill(fills_++)) segment_->wake();
+        moved = true;
+    }
+    return moved;
+}
+
+void Engine::agree(std::uint64_t g) const {
+    const int n = segment_->shape().local_size;
+    const Signature& first = segment_->wanted(g, 0).signature;
+    for (int other = 1; other < n; ++other) {
+        const Signature& theirs = segment_->wanted(g, other).signature;
+        if (theirs == first) continue;
+        // Whom most agree with is taken to be right.
+        int with_first = 0;
+        int with_other = 0;
+        for (int each = 0; each < n; ++each) {
+            with_first += segment_->wanted(g, each).signature == first;
+            with_other += segment_->wanted(g, each).signature == theirs;
+        }
+        const bool blame_first = with_other > with_first;
+        throw Error(disagreement(options_.first_rank + (blame_first ? 0 : other),
+                                 blame_first ? first : theirs,
+                                 options_.first_rank + (blame_first ? other : 0),
+                                 blame_first ? theirs : first));
+    }
+}
+
+bool Engine::add() {
+    if (adding_ >= fills_ || !segment_->filled(adding_)) return false;
+    agree(adding_);
+    add_share(segment_->wanted(adding_, segment_->local_rank()), adding_, 0);
+    count(adding_++);
+    return true;
+}
+
+// One thread's share of a chunk.
+void Engine::add_share(const Wanted& wanted, std::uint64_t g, int thread) const {
+    const Shape& shape = segment_->shape();
+    const Signature& signature = wanted.signature;
+    if (is_direct(signature)) return;
+    const std::size_t size = size_of(signature.dtype);
+    const auto shares = static_cast<std::size_t>(shape.local_size) * shape.threads;
+    const std::size_t line = kLine / size;
+    const std::size_t each = ((wanted.elements + shares - 1) / shares + line - 1) / line * line;
+    const std::size_t share = segment_->local_rank() * shape.threads + thread;
+    const std::size_t from = std::min<std::size_t>(wanted.elements, each * share);
+    const std::size_t to = std::min<std::size_t>(wanted.elements, from + each);
+    if (from == to) return;
+    std::array<const void*, kMaxLocal> inputs{};
+    int n = 0;
+    if (signature.from_one()) {
+        const int root = static_cast<int>(signature.root) - options_.first_rank;
+        if (root < 0 || root >= shape.local_size) return;  // another node's
+        inputs[n++] = segment_->input(root, g) + from * size;
+    } else {
+        for (; n < shape.local_size; ++n) inputs[n] = segment_->input(n, g) + from * size;
+    }
+    reduce(signature.dtype, signature.op, inputs.data(), n, segment_->partial(g) + from * size,
+           to - from, scale(signature));
+}
+
+double Engine::scale(const Signature& signature) const {
+    return signature.average ? 1.0 / options_.world_size : 1.0;
+}
+
+void Engine::count(std::uint64_t g) {
+    if (!segment_->add(g)) return;
+    if (segment_->shape().networked)
+        segment_->wake_network(0);
+    else if (!is_direct(segment_->wanted(g, segment_->local_rank()).signature))
+        segment_->wake();
+}
+
+bool Engine::empty() {
+    bool moved = false;
+    if (draining_ < adding_) {
+        Running* running = find(draining_);
+        if (running->direct || segment_->ready(draining_)) {
+            const Part at = part(*running, draining_);
+            const std::size_t size = size_of(running->signature.dtype);
+            if (running->direct && at.count) {
+                std::array<const void*, kMaxLocal> inputs{};
+                const int n = segment_->shape().local_size;
+                for (int each = 0; each < n; ++each) inputs[each] = segment_->input(each, draining_);
+                reduce(running->signature.dtype, running->signature.op, inputs.data(), n,
+                       running->out, at.count, scale(running->signature));
+            } else if (takes(running->signature) && at.count) {
+                running->mover->out(running->out + at.offset * size, segment_->result(draining_),
+                                    at.count * size);
+                ++running->outs;
+            }
+            ++draining_;
+            moved = true;
+        }
+    }
+    while (drains_ < draining_) {
+        Running* running = find(drains_);
+        if (running->outs_seen < running->outs) {
+            if (running->mover->out_done() <= running->outs_seen) break;
+            ++running->outs_seen;
+        }
+        const bool last = drains_ + 1 == running->first + running->chunks;
+        if (segment_->drain(drains_++)) {
+            segment_->wake();
+            segment_->wake_network(0);
+            segment_->wake_network(1);
+        }
+        moved = true;
+        if (last) {
+            std::lock_guard<std::mutex> lock(queue_mutex_);
+            queue_.pop_front();
+            window_.erase(window_.begin());
+            ++completed_;
+            ended_.notify_all();
+        }
+    }
+    return moved;
+}
+
+// Adds beside the driver; shared memory says what there is to do.
+void Engine::adder(int thread) {
+    for (std::uint64_t g = 0; !stopping_ && !aborted();) {
+        const std::uint32_t seen = segment_->epoch();
+        if (!segment_->filled(g)) {
+            segment_->wait(seen, kSleepMs);
+            continue;
+        }
+        try {
+            agree(g);
+        } catch (const Error&) {
+            return;  // the driver says so
+        }
+        add_share(segment_->wanted(g, segment_->local_rank()), g, thread);
+        count(g++);
+    }
+}
+
+void Engine::check() const {
+    if (aborted()) throw Error(abort_text());
+}
+
+void Engine::abort(const std::string& text) {
+    {
+        std::lock_guard<std::mutex> lock(abort_mutex_);
+        if (!aborted_) abort_text_ = segment_->aborted() ? segment_->abort_text() : text;
+        aborted_ = true;
+    }
+    segment_->abort(text);
+    asked_.notify_all();
+    ended_.notify_all();
+}
+
+bool Engine::aborted() const { return aborted_ || segment_->aborted(); }
+
+std::string Engine::abort_text() const {
+    if (segment_->aborted()) return segment_->abort_text();
+    std::lock_guard<std::mutex> lock(abort_mutex_);
+    return abort_text_;
+}
+
+void Engine::set_laggard(int rank, std::uint64_t entered) {
+    laggard_rank_ = rank;
+    laggard_entered_ = entered;
+}
+
+void Engine::late(std::uint64_t number) {
+    std::string text = "operation " + std::to_string(number) + " did not end within " +
+                       std::to_string(static_cast<long>(options_.timeout_s)) + " s: ";
+    const int n = segment_->shape().local_size;
+    int least = 0;
+    for (int each = 1; each < n; ++each)
+        if (segment_->entered(each) < segment_->entered(least)) least = each;
+    int rank = options_.first_rank + least;
+    std::uint64_t entered = segment_->entered(least);
+    if (laggard_rank_ >= 0 && laggard_entered_ < entered) {
+        rank = static_cast<int>(laggard_rank_);
+        entered = laggard_entered_;
+    }
+    text += entered <= number ? "rank " + std::to_string(rank) + " has not entered it, it is at " +
+                                    std::to_string(entered)
+                              : "every rank has entered it";
+    abort(text);
+    throw Error(text);
+}
+
+void Engine::drain() {
+    if (sequence_) wait(sequence_ - 1);
+}
+
+void Engine::stop() {
+    {
+        std::lock_guard<std::mutex> lock(queue_mutex_);
+        stopping_ = true;
+    }
+    asked_.notify_all();
+    segment_->wake();
+    if (background_.joinable()) background_.join();
+    for (auto& adder : adders_)
+        if (adder.joinable()) adder.join();
+}
+
+}  // namespace hfreduce

@@ -1,0 +1,125 @@
+// Runs a rank's operations, in the order in which they were asked for, chunk by chunk.
+//
+// A chunk is filled by every rank of the node, added by all of them, a share each, taken through
+// the trees by the node's network threads where there are other nodes, and drained by every rank.
+// Chunks of several operations are under way at once. Whoever waits for an operation drives it; a
+// thread of the engine's drives those that no one waits for.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "mover.h"
+#include "operation.h"
+#include "segment.h"
+
+namespace hfreduce {
+
+struct EngineOptions {
+    int rank = 0;
+    int world_size = 1;
+    int first_rank = 0;  // of this node
+    double timeout_s = 300;
+    int spins = 0;  // looks before a wait sleeps
+};
+
+class Engine {
+  public:
+    Engine(std::shared_ptr<Segment> segment, const EngineOptions& options);
+    ~Engine();
+
+    // Ask for an operation; returns its number. `in` and `out` stay the caller's, untouched by
+    // others, until it has ended. `mover` copies them; nullptr is the processor.
+    std::uint64_t submit(Signature signature, const void* in, void* out,
+                         std::shared_ptr<Mover> mover, bool someone_waits);
+
+    // Drive until operation `number` has ended. Raises Error if the job was aborted, or after
+    // the communicator's time limit.
+    void wait(std::uint64_t number);
+    bool done(std::uint64_t number) const { return number < completed_.load(); }
+
+    std::uint64_t submitted() const { return sequence_.load(); }
+    // Chunks of all operations that were submitted.
+    std::uint64_t chunks() const { return chunks_.load(); }
+
+    // Have every wait, here and on this node, end with the text.
+    void abort(const std::string& text);
+    bool aborted() const;
+    std::string abort_text() const;
+    // The rank, and the operation it should have entered, that a wait ran out of time for.
+    void set_laggard(int rank, std::uint64_t entered);
+
+    int spins() const { return options_.spins; }
+
+    // Let what was asked for end, then stop the threads. Raises what wait() does.
+    void drain();
+    void stop();
+
+  private:
+    struct Running {
+        Signature signature;
+        const std::byte* in;
+        std::byte* out;
+        std::shared_ptr<Mover> mover;
+        std::uint64_t first;   // chunk
+        std::uint64_t chunks;
+        std::size_t each;      // elements of a chunk
+        bool direct;           // small: every rank adds it all, into its own memory
+        std::uint64_t ins = 0, outs = 0;              // copies asked for
+        std::uint64_t ins_seen = 0, outs_seen = 0;    // chunks counted as filled, drained
+    };
+    struct Part {  // of an operation: one chunk's
+        std::size_t offset, count;  // elements
+    };
+
+    std::shared_ptr<Segment> segment_;
+    EngineOptions options_;
+    std::atomic<std::uint64_t> sequence_{0};
+    std::atomic<std::uint64_t> chunks_{0};
+    std::atomic<std::uint64_t> completed_{0};
+
+    mutable std::mutex queue_mutex_;
+    std::deque<std::shared_ptr<Running>> queue_;     // asked for, not ended
+    std::condition_variable asked_, ended_;
+    std::mutex drive_mutex_;                          // one thread drives at a time
+    std::vector<std::shared_ptr<Running>> window_;    // the driver's view of the queue
+    std::uint64_t filling_ = 0, fills_ = 0, adding_ = 0, draining_ = 0, drains_ = 0;
+
+    std::atomic<bool> resting_{false};
+    std::atomic<bool> stopping_{false};
+    std::atomic<bool> aborted_{false};
+    mutable std::mutex abort_mutex_;
+    std::string abort_text_;
+    std::atomic<std::int64_t> laggard_rank_{-1};
+    std::atomic<std::uint64_t> laggard_entered_{0};
+    std::thread background_;
+    std::vector<std::thread> adders_;
+
+    Running* find(std::uint64_t g);
+    static Part part(const Running& running, std::uint64_t g);
+    bool gives(const Signature& signature) const;
+    bool takes(const Signature& signature) const;
+    bool step();
+    bool fill();
+    bool add();
+    bool empty();
+    void add_share(const Wanted& wanted, std::uint64_t g, int thread) const;
+    void agree(std::uint64_t g) const;
+    void count(std::uint64_t g);
+    double scale(const Signature& signature) const;
+    void rest(std::uint32_t epoch, std::uint64_t sequence);
+    bool advance();
+    void background();
+    void adder(int thread);
+    void check() const;
+    [[noreturn]] void late(std::uint64_t number);
+    bool moving() const;
+    std::size_t chunk_elements(const Signature& signature) const;
+    bool is_direct(const Signature& signature) const;
+};
+
+}  // namespace hfreduce

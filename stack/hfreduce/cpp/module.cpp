@@ -1,0 +1,188 @@
+// The Python extension hfreduce._core.
+
+#include <pybind11/functional.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <chrono>
+#include <thread>
+
+#include "engine.h"
+#include "error.h"
+#include "monitor.h"
+#include "network.h"
+#include "reduce.h"
+#include "segment.h"
+
+namespace py = pybind11;
+
+namespace hfreduce {
+
+namespace {
+
+// One rank's part of a communicator.
+class Core {
+  public:
+    Core(int rank, int world_size, int first_rank, const Shape& shape, int segment, int up_event,
+         int down_event, double timeout_s, int spins)
+        : rank_(rank), first_rank_(first_rank), timeout_s_(timeout_s) {
+        segment_ = std::make_shared<Segment>(segment, shape, rank - first_rank);
+        segment_->set_network_events(up_event, down_event);
+        engine_ = std::make_shared<Engine>(
+            segment_, EngineOptions{rank, world_size, first_rank, timeout_s, spins});
+        if (shape.networked && rank == first_rank)
+            network_ = std::make_unique<Network>(segment_, engine_, up_event, down_event);
+    }
+
+    ~Core() { close(); }
+
+    py::object addresses() const {
+        if (!network_) return py::none();
+        return py::make_tuple(py::bytes(network_->up_address()), py::bytes(network_->down_address()));
+    }
+
+    void watch(double silence_s, const std::vector<std::tuple<int, int, int, bool>>& links) {
+        std::vector<Link> all;
+        for (const auto& [fd, first, ranks, above] : links) all.push_back({fd, first, ranks, above});
+        monitor_ = std::make_unique<Monitor>(segment_, engine_, rank_, first_rank_, silence_s, all);
+    }
+
+    void connect(int node, const std::vector<int>& first_ranks, std::uint64_t job,
+                 const std::vector<std::tuple<int, std::vector<int>, std::vector<int>>>& trees,
+                 const std::vector<std::string>& up, const std::vector<std::string>& down) {
+        NetworkOptions options;
+        options.node = node;
+        options.first_ranks = first_ranks;
+        options.job = job;
+        for (int tree = 0; tree < kTrees; ++tree) {
+            const auto& [parent, children, path_to] = trees.at(tree);
+            options.trees[tree] = {parent, children, path_to};
+        }
+        network_->start(options, up, down);
+    }
+
+    std::uint64_t submit(Kind kind, Op op, bool average, Dtype dtype, std::uint64_t count, int root,
+                         std::uint64_t name, std::uintptr_t in, std::uintptr_t out, bool waits) {
+        Signature signature;
+        signature.kind = kind;
+        signature.op = op;
+        signature.average = average;
+        signature.dtype = dtype;
+        signature.count = count;
+        signature.root = static_cast<std::uint32_t>(root);
+        signature.name = name;
+        return engine_->submit(signature, reinterpret_cast<const void*>(in),
+                               reinterpret_cast<void*>(out), nullptr, waits);
+    }
+
+    void wait(std::uint64_t number) { engine_->wait(number); }
+    bool done(std::uint64_t number) const {
+        if (engine_->aborted() && !engine_->done(number)) throw Error(engine_->abort_text());
+        return engine_->done(number);
+    }
+
+    void abort(const std::string& text) {
+        if (monitor_)
+            monitor_->abort(text);
+        else
+            engine_->abort(text);
+    }
+
+    std::string aborted() const { return engine_->aborted() ? engine_->abort_text() : ""; }
+
+    // Idempotent, and never raises: an aborted communicator is closed too.
+    void close() {
+        if (closed_) return;
+        closed_ = true;
+        try {
+            engine_->drain();
+            if (network_) {
+                const auto limit =
+                    std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s_);
+                while (!network_->idle() && !engine_->aborted() &&
+                       std::chrono::steady_clock::now() < limit)
+                    std::this_thread::sleep_for(std::chrono::microseconds(200));
+            }
+        } catch (const Error&) {  // said already to whom waited
+        }
+        if (network_) network_->stop();
+        if (monitor_) monitor_->leave();
+        engine_->stop();
+    }
+
+    std::uint64_t sent_bytes() const { return network_ ? network_->sent_bytes() : 0; }
+    void place(int numa_node) { segment_->place(numa_node); }
+
+  private:
+    int rank_;
+    int first_rank_;
+    double timeout_s_;
+    bool closed_ = false;
+    std::shared_ptr<Segment> segment_;
+    std::shared_ptr<Engine> engine_;
+    std::unique_ptr<Network> network_;
+    std::unique_ptr<Monitor> monitor_;
+};
+
+}  // namespace
+
+PYBIND11_MODULE(_core, m) {
+    py::register_exception<Error>(m, "HFReduceError", PyExc_RuntimeError);
+    py::enum_<Dtype>(m, "Dtype")
+        .value("float32", Dtype::f32)
+        .value("float64", Dtype::f64)
+        .value("float16", Dtype::f16)
+        .value("bfloat16", Dtype::bf16)
+        .value("float8_e4m3fn", Dtype::f8e4m3)
+        .value("float8_e5m2", Dtype::f8e5m2)
+        .value("int32", Dtype::i32)
+        .value("int64", Dtype::i64)
+        .value("uint8", Dtype::u8);
+    py::enum_<Op>(m, "Op").value("sum", Op::sum).value("min", Op::min).value("max", Op::max);
+    py::enum_<Kind>(m, "Kind")
+        .value("allreduce", Kind::allreduce)
+        .value("reduce", Kind::reduce)
+        .value("broadcast", Kind::broadcast)
+        .value("barrier", Kind::barrier);
+    py::class_<Shape>(m, "Shape")
+        .def(py::init([](int local_size, int threads, int depth, std::size_t chunk_bytes,
+                         bool networked) {
+                 return Shape{local_size, threads, depth, chunk_bytes, networked};
+             }),
+             py::kw_only(), py::arg("local_size"), py::arg("threads"), py::arg("depth"),
+             py::arg("chunk_bytes"), py::arg("networked"));
+    m.def("create_segment", &Segment::create);
+    m.def("instruction_set", &instruction_set);
+    m.def("use_instruction_set", &use_instruction_set);
+    m.def("size_of", &size_of);
+    const auto released = py::call_guard<py::gil_scoped_release>();
+    py::class_<Core>(m, "Core")
+        .def(py::init<int, int, int, const Shape&, int, int, int, double, int>(), py::kw_only(),
+             py::arg("rank"), py::arg("world_size"), py::arg("first_rank"), py::arg("shape"),
+             py::arg("segment"), py::arg("up_event"), py::arg("down_event"), py::arg("timeout_s"),
+             py::arg("spins"))
+        .def("addresses", &Core::addresses)
+        .def("watch", &Core::watch, py::kw_only(), py::arg("silence_s"), py::arg("links"))
+        .def(
+            "connect",
+            [](Core& core, int node, const std::vector<int>& first_ranks, std::uint64_t job,
+               const std::vector<std::tuple<int, std::vector<int>, std::vector<int>>>& trees,
+               const std::vector<py::bytes>& up, const std::vector<py::bytes>& down) {
+                core.connect(node, first_ranks, job, trees, {up.begin(), up.end()},
+                             {down.begin(), down.end()});
+            },
+            py::kw_only(), py::arg("node"), py::arg("first_ranks"), py::arg("job"),
+            py::arg("trees"), py::arg("up"), py::arg("down"))
+        .def("submit", &Core::submit, released, py::kw_only(), py::arg("kind"), py::arg("op"),
+             py::arg("average"), py::arg("dtype"), py::arg("count"), py::arg("root"),
+             py::arg("name"), py::arg("source"), py::arg("target"), py::arg("waits"))
+        .def("wait", &Core::wait, released)
+        .def("done", &Core::done)
+        .def("abort", &Core::abort, released)
+        .def("aborted", &Core::aborted)
+        .def("place", &Core::place)
+        .def("close", &Core::close, released)
+        .def("sent_bytes", &Core::sent_bytes);
+}
+
+}  // namespace hfreduce

@@ -1,0 +1,244 @@
+#include "segment.h"
+
+#include <linux/futex.h>
+#include <linux/memfd.h>
+#include <numa.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <ctime>
+
+#include "error.h"
+
+namespace hfreduce {
+
+namespace {
+
+constexpr std::uint32_t kMagic = 0x68667201;  // "hfr", layout 1
+constexpr std::size_t kTextBytes = 1024;
+
+std::size_t rounded(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+}  // namespace
+
+struct Segment::Header {
+    std::atomic<std::uint32_t> magic;
+    alignas(64) std::atomic<std::uint32_t> epoch;
+    alignas(64) std::atomic<std::uint32_t> waiters;
+    std::atomic<std::uint32_t> network_sleeps[2];
+    alignas(64) std::atomic<std::uint32_t> abort_state;  // 0 no, 1 being written, 2 there
+    char abort_text[kTextBytes];
+    struct alignas(64) Counter {
+        std::atomic<std::uint64_t> value;
+    };
+    Counter finished[kTrees];
+    Counter sent_up[kTrees];
+    Counter entered[kMaxLocal];
+};
+
+struct Segment::Slot {
+    alignas(64) std::atomic<std::uint64_t> filled;
+    alignas(64) std::atomic<std::uint64_t> added;
+    alignas(64) std::atomic<std::uint64_t> drained;
+};
+
+namespace {
+
+struct Layout {
+    std::size_t slots, wanted, inputs, partials, results, bytes;
+};
+
+Layout layout(const Shape& shape, std::size_t header, std::size_t slot) {
+    const std::size_t chunk = rounded(kHeaderBytes + shape.chunk_bytes, kPage);
+    Layout at{};
+    at.slots = rounded(header, kPage);
+    at.wanted = at.slots + rounded(shape.depth * slot, kPage);
+    at.inputs = at.wanted + rounded(sizeof(Wanted) * shape.depth * shape.local_size, kPage);
+    at.partials = at.inputs + chunk * shape.depth * shape.local_size;
+    at.results = at.partials + (shape.networked ? chunk * shape.depth : 0);
+    at.bytes = at.results + chunk * shape.depth;
+    return at;
+}
+
+}  // namespace
+
+int Segment::create(const Shape& shape) {
+    if (shape.local_size < 1 || shape.local_size > kMaxLocal)
+        throw Error("a node has 1 to " + std::to_string(kMaxLocal) + " ranks, not " +
+                    std::to_string(shape.local_size));
+    if (shape.depth < 2 || shape.depth % 2)
+        throw Error("depth must be even and at least 2, not " + std::to_string(shape.depth));
+    const int fd = static_cast<int>(
+        syscall(SYS_memfd_create, "hfreduce", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (fd < 0) throw Error(std::string("memfd_create: ") + std::strerror(errno));
+    const Layout at = layout(shape, sizeof(Header), sizeof(Slot));
+    if (ftruncate(fd, static_cast<off_t>(at.bytes))) {
+        const int code = errno;
+        close(fd);
+        throw Error(std::string("no room for shared memory: ") + std::strerror(code));
+    }
+    return fd;
+}
+
+Segment::Segment(int fd, const Shape& shape, int local_rank)
+    : shape_(shape), local_rank_(local_rank) {
+    const Layout at = layout(shape, sizeof(Header), sizeof(Slot));
+    bytes_ = at.bytes;
+    void* base = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (base == MAP_FAILED)
+        throw Error(std::string("shared memory cannot be mapped: ") + std::strerror(errno));
+    base_ = static_cast<std::byte*>(base);
+    header_ = reinterpret_cast<Header*>(base_);
+    slots_ = reinterpret_cast<Slot*>(base_ + at.slots);
+    wanted_ = reinterpret_cast<Wanted*>(base_ + at.wanted);
+    inputs_ = base_ + at.inputs;
+    partials_ = base_ + at.partials;
+    results_ = base_ + at.results;
+    std::uint32_t none = 0;
+    if (!header_->magic.compare_exchange_strong(none, kMagic) && none != kMagic) {
+        munmap(base_, bytes_);
+        throw Error("the shared memory is another version's");
+    }
+}
+
+Segment::~Segment() {
+    munmap(base_, bytes_);
+    for (int event : events_)
+        if (event >= 0) close(event);
+}
+
+void Segment::place(int numa_node) {
+    if (numa_available() < 0 || numa_max_node() < 1) return;
+    numa_interleave_memory(inputs_, static_cast<std::size_t>(partials_ - inputs_), numa_all_nodes_ptr);
+    const auto rest = static_cast<std::size_t>(base_ + bytes_ - partials_);
+    if (numa_node >= 0 && numa_node <= numa_max_node())
+        numa_tonode_memory(partials_, rest, numa_node);
+}
+
+std::size_t Segment::stride() const { return rounded(kHeaderBytes + shape_.chunk_bytes, kPage); }
+
+std::byte* Segment::input(int local_rank, std::uint64_t g) const {
+    return inputs_ + stride() * (static_cast<std::size_t>(local_rank) * shape_.depth + slot(g)) +
+           kHeaderBytes;
+}
+
+std::byte* Segment::partial(std::uint64_t g) const {
+    return (shape_.networked ? partials_ : results_) + stride() * slot(g) + kHeaderBytes;
+}
+
+std::byte* Segment::result(std::uint64_t g) const {
+    return results_ + stride() * slot(g) + kHeaderBytes;
+}
+
+Wanted& Segment::wanted(std::uint64_t g, int local_rank) const {
+    return wanted_[slot(g) * shape_.local_size + local_rank];
+}
+
+bool Segment::counted(const std::atomic<std::uint64_t>& counter, std::uint64_t g,
+                      int of_each) const {
+    return counter.load(std::memory_order_acquire) >=
+           (g / shape_.depth + 1) * static_cast<std::uint64_t>(shape_.local_size) * of_each;
+}
+
+bool Segment::filled(std::uint64_t g) const { return counted(slots_[slot(g)].filled, g, 1); }
+bool Segment::added(std::uint64_t g) const {
+    return counted(slots_[slot(g)].added, g, shape_.threads);
+}
+bool Segment::drained(std::uint64_t g) const { return counted(slots_[slot(g)].drained, g, 1); }
+
+bool Segment::ready(std::uint64_t g) const {
+    if (!shape_.networked) return added(g);
+    return finished(g % kTrees).load(std::memory_order_acquire) > g / kTrees;
+}
+
+bool Segment::free(std::uint64_t g) const {
+    if (g < static_cast<std::uint64_t>(shape_.depth)) return true;
+    const std::uint64_t former = g - shape_.depth;
+    if (!drained(former)) return false;
+    return !shape_.networked ||
+           sent_up(former % kTrees).load(std::memory_order_acquire) > former / kTrees;
+}
+
+std::atomic<std::uint64_t>& Segment::finished(int tree) const {
+    return header_->finished[tree].value;
+}
+std::atomic<std::uint64_t>& Segment::sent_up(int tree) const { return header_->sent_up[tree].value; }
+std::atomic<std::uint64_t>& Segment::entered(int local_rank) const {
+    return header_->entered[local_rank].value;
+}
+
+bool Segment::fill(std::uint64_t g) {
+    slots_[slot(g)].filled.fetch_add(1, std::memory_order_acq_rel);
+    return filled(g);
+}
+bool Segment::add(std::uint64_t g) {
+    slots_[slot(g)].added.fetch_add(1, std::memory_order_acq_rel);
+    return added(g);
+}
+bool Segment::drain(std::uint64_t g) {
+    slots_[slot(g)].drained.fetch_add(1, std::memory_order_acq_rel);
+    return drained(g);
+}
+
+std::uint32_t Segment::epoch() const { return header_->epoch.load(std::memory_order_seq_cst); }
+
+void Segment::wait(std::uint32_t seen, int milliseconds) const {
+    header_->waiters.fetch_add(1, std::memory_order_seq_cst);
+    const timespec limit{milliseconds / 1000, (milliseconds % 1000) * 1000000L};
+    if (header_->epoch.load(std::memory_order_seq_cst) == seen)
+        syscall(SYS_futex, &header_->epoch, FUTEX_WAIT, seen, &limit, nullptr, 0);
+    header_->waiters.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void Segment::wake() const {
+    header_->epoch.fetch_add(1, std::memory_order_seq_cst);
+    if (header_->waiters.load(std::memory_order_seq_cst))
+        syscall(SYS_futex, &header_->epoch, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+void Segment::set_network_events(int up, int down) {
+    events_[0] = up;
+    events_[1] = down;
+}
+
+std::atomic<std::uint32_t>& Segment::network_sleeps(int thread) const {
+    return header_->network_sleeps[thread];
+}
+
+void Segment::wake_network(int thread) const {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (events_[thread] < 0 || !network_sleeps(thread).load(std::memory_order_seq_cst)) return;
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto done = write(events_[thread], &one, sizeof one);
+}
+
+void Segment::abort(const std::string& text) const {
+    std::uint32_t none = 0;
+    if (header_->abort_state.compare_exchange_strong(none, 1)) {
+        const std::size_t length = std::min(text.size(), kTextBytes - 1);
+        std::memcpy(header_->abort_text, text.data(), length);
+        header_->abort_text[length] = 0;
+        header_->abort_state.store(2, std::memory_order_release);
+    }
+    wake();
+    for (int thread = 0; thread < 2; ++thread) {
+        const std::uint64_t one = 1;
+        if (events_[thread] >= 0)
+            [[maybe_unused]] const auto done = write(events_[thread], &one, sizeof one);
+    }
+}
+
+bool Segment::aborted() const {
+    return header_->abort_state.load(std::memory_order_acquire) == 2;
+}
+
+std::string Segment::abort_text() const {
+    return aborted() ? std::string(header_->abort_text) : std::string();
+}
+
+}  // namespace hfreduce

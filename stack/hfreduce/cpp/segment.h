@@ -1,0 +1,113 @@
+// The memory that the ranks of one node share: chunks, and counters that say how far each is.
+//
+// It is an anonymous file (memfd_create): the kernel takes it back when the last rank ends,
+// however that came about. Nothing in it is a lock, so a rank that dies holds none.
+//
+// Every chunk of every operation has a number g, from 0 for the life of the communicator, and
+// lies in slot g % depth. A slot's counters only grow: in its k-th use, all n ranks have done a
+// step when its counter stands at (k + 1) * n.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "operation.h"
+
+namespace hfreduce {
+
+inline constexpr int kTrees = 2;
+inline constexpr std::size_t kHeaderBytes = 128;  // a message's header, just ahead of its chunk
+inline constexpr std::size_t kPage = 4096;
+inline constexpr int kMaxLocal = 64;
+
+struct Shape {
+    int local_size = 1;
+    int threads = 1;  // that add, of each rank
+    int depth = 8;    // slots; even, so that a slot stays with one tree
+    std::size_t chunk_bytes = 1 << 20;
+    bool networked = false;  // there are other nodes
+};
+
+// What a rank wants of a chunk.
+struct Wanted {
+    Signature signature;
+    std::uint64_t elements = 0;  // of the chunk
+};
+
+class Segment {
+  public:
+    // `fd` is of a file that create() made for the same shape.
+    Segment(int fd, const Shape& shape, int local_rank);
+    ~Segment();
+    Segment(const Segment&) = delete;
+    Segment& operator=(const Segment&) = delete;
+
+    // Make the file. Raises Error where the kernel has no room.
+    static int create(const Shape& shape);
+
+    // Bind the results to the adapter's NUMA node and spread the rest, as in section IV-D1.
+    void place(int numa_node);
+
+    const Shape& shape() const { return shape_; }
+    int local_rank() const { return local_rank_; }
+    int slot(std::uint64_t g) const { return static_cast<int>(g % shape_.depth); }
+
+    std::byte* input(int local_rank, std::uint64_t g) const;
+    std::byte* partial(std::uint64_t g) const;  // this node's sum; kHeaderBytes lie ahead of it
+    std::byte* result(std::uint64_t g) const;   // everyone's sum; the same, on one node
+
+    // Written before the rank's input is counted as filled.
+    Wanted& wanted(std::uint64_t g, int local_rank) const;
+
+    bool filled(std::uint64_t g) const;   // every rank's input is there
+    bool added(std::uint64_t g) const;    // this node's sum is there
+    bool drained(std::uint64_t g) const;  // every rank has taken the result
+    bool ready(std::uint64_t g) const;    // the result is there
+    bool free(std::uint64_t g) const;     // chunk g may move into its slot
+    // How far the network is with each tree's chunks.
+    std::atomic<std::uint64_t>& finished(int tree) const;  // results that are there
+    std::atomic<std::uint64_t>& sent_up(int tree) const;   // partial sums no longer needed
+
+    // Count one rank's, or one thread's, step; true if it was the last.
+    bool fill(std::uint64_t g);
+    bool add(std::uint64_t g);
+    bool drain(std::uint64_t g);
+
+    // Operations that a rank has entered, for who asks whom everyone waits for.
+    std::atomic<std::uint64_t>& entered(int local_rank) const;
+
+    // Sleep until something changed since epoch() gave `seen`, or the time has passed.
+    std::uint32_t epoch() const;
+    void wait(std::uint32_t seen, int milliseconds) const;
+    void wake() const;
+
+    // Wake a thread that sleeps on the network; `thread` 0 sends up, 1 sends down.
+    void set_network_events(int up, int down);
+    void wake_network(int thread) const;
+    std::atomic<std::uint32_t>& network_sleeps(int thread) const;
+
+    // End everything: the first text is kept, and every wait on this node sees it.
+    void abort(const std::string& text) const;
+    bool aborted() const;
+    std::string abort_text() const;
+
+  private:
+    struct Header;
+    struct Slot;
+    Shape shape_;
+    int local_rank_;
+    std::byte* base_ = nullptr;
+    std::size_t bytes_ = 0;
+    Header* header_ = nullptr;
+    Slot* slots_ = nullptr;
+    Wanted* wanted_ = nullptr;
+    std::byte* inputs_ = nullptr;
+    std::byte* partials_ = nullptr;
+    std::byte* results_ = nullptr;
+    int events_[2] = {-1, -1};
+
+    std::size_t stride() const;
+    bool counted(const std::atomic<std::uint64_t>& counter, std::uint64_t g, int of_each) const;
+};
+
+}  // namespace hfreduce

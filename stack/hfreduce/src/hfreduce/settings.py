@@ -1,0 +1,201 @@
+"""What a rank is told: by its launcher's environment, and by the node's configuration file.
+
+The environment is torchrun's: `RANK`, `WORLD_SIZE`, `LOCAL_RANK`, `LOCAL_WORLD_SIZE`,
+`MASTER_ADDR`, `MASTER_PORT`. The file is `/etc/hfreduce/node.json` or what `HFREDUCE_CONFIG`
+names; without one, defaults hold.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hfreduce.errors import HFReduceError
+
+CONFIG = Path("/etc/hfreduce/node.json")
+PORT_OFFSET = 5
+"""From MASTER_PORT, as in the published benchmark: the port itself is torch's."""
+MOST_CHUNK_BYTES = 64 << 20
+_KEYS = {
+    "net_devices", "numa_node", "service_level", "traffic_class", "zone", "position",
+    "timeout_s", "silence_s", "threads", "chunk_bytes", "depth", "profile",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSettings:
+    """What holds for a node, whatever runs there."""
+
+    net_devices: tuple[str, ...] = ()
+    """UCX's names, such as `mlx5_0:1`; none lets UCX choose."""
+    numa_node: int = -1
+    """Of the adapter; results and what the network receives lie there."""
+    service_level: int | None = None
+    traffic_class: int | None = None
+    zone: str = ""
+    position: int = 0
+    """Where the node stands among its zone's, in the order of the trees."""
+    timeout_s: float = 300.0
+    """That an operation, or the rendezvous, may take."""
+    silence_s: float = 30.0
+    """After which a rank that is not heard is given up."""
+    threads: int = 1
+    """That add, of each rank."""
+    chunk_bytes: int = 512 << 10
+    depth: int = 8
+    """Chunks under way; even."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSettings:
+    """Who a rank is, and where it finds the others."""
+
+    rank: int
+    world_size: int
+    local_rank: int
+    local_size: int
+    host: str
+    port: int
+    secret: bytes
+
+    @property
+    def first_rank(self) -> int:
+        """The first rank of this node."""
+        return self.rank - self.local_rank
+
+    @property
+    def networked(self) -> bool:
+        """Whether there are other nodes."""
+        return self.local_size < self.world_size
+
+    def checked(self) -> JobSettings:
+        """Return the same.
+
+        Raises:
+            HFReduceError: they contradict each other.
+        """
+        if not 0 <= self.rank < self.world_size:
+            raise HFReduceError(f"RANK is {self.rank}, WORLD_SIZE {self.world_size}")
+        if not 0 <= self.local_rank < self.local_size:
+            raise HFReduceError(
+                f"LOCAL_RANK is {self.local_rank}, LOCAL_WORLD_SIZE {self.local_size}"
+            )
+        if self.first_rank < 0 or self.first_rank + self.local_size > self.world_size:
+            raise HFReduceError(
+                f"the ranks {self.first_rank} to {self.first_rank + self.local_size - 1} of this"
+                f" node do not lie in 0 to {self.world_size - 1}"
+            )
+        if self.networked and len(self.secret) < 16:
+            raise HFReduceError(
+                "a job of several nodes needs a secret of at least 16 bytes that its ranks"
+                " share; set HFREDUCE_SECRET_FILE or HFREDUCE_SECRET"
+            )
+        return self
+
+
+def job_settings(environment: Mapping[str, str] | None = None) -> JobSettings:
+    """Read what the launcher set.
+
+    Raises:
+        HFReduceError: something is missing or is no number.
+    """
+    said = os.environ if environment is None else environment
+    rank, world_size = _number(said, "RANK"), _number(said, "WORLD_SIZE")
+    return JobSettings(
+        rank=rank,
+        world_size=world_size,
+        local_rank=_number(said, "LOCAL_RANK", rank),
+        local_size=_number(said, "LOCAL_WORLD_SIZE", world_size),
+        host=said.get("MASTER_ADDR", "127.0.0.1"),
+        port=_number(said, "MASTER_PORT", 29500) + PORT_OFFSET,
+        secret=_secret(said),
+    ).checked()
+
+
+def _number(said: Mapping[str, str], key: str, default: int | None = None) -> int:
+    text = said.get(key)
+    if text is None:
+        if default is None:
+            raise HFReduceError(f"{key} is not set; start with torchrun or hfreduce.launch")
+        return default
+    try:
+        return int(text)
+    except ValueError:
+        raise HFReduceError(f"{key} is {text!r}, not a number") from None
+
+
+def _secret(said: Mapping[str, str]) -> bytes:
+    if file := said.get("HFREDUCE_SECRET_FILE"):
+        try:
+            return Path(file).read_bytes().strip()
+        except OSError as error:
+            raise HFReduceError(f"HFREDUCE_SECRET_FILE {file}: {error.strerror}") from None
+    return said.get("HFREDUCE_SECRET", "").encode()
+
+
+def node_settings(path: Path | None = None) -> NodeSettings:
+    """Read the node's file; what the environment says in `HFREDUCE_<KEY>` goes before it.
+
+    Raises:
+        HFReduceError: the file is named and missing, or a key is unknown or of a wrong kind.
+    """
+    named = path or (Path(os.environ["HFREDUCE_CONFIG"]) if "HFREDUCE_CONFIG" in os.environ else None)
+    file = named or CONFIG
+    if not file.exists():
+        if named:
+            raise HFReduceError(f"{file} does not exist")
+        return _overridden(NodeSettings())
+    try:
+        said: dict[str, Any] = json.loads(file.read_text())
+    except (OSError, ValueError) as error:
+        raise HFReduceError(f"{file} cannot be read: {error}") from None
+    if unknown := sorted(set(said) - _KEYS):
+        raise HFReduceError(f"{file}: unknown key {unknown[0]}; there are {', '.join(sorted(_KEYS))}")
+    values = {key: value for key, value in said.items() if key != "profile"}
+    if "net_devices" in values:
+        values["net_devices"] = tuple(values["net_devices"])
+    return _overridden(_checked(replace(NodeSettings(), **values), str(file)))
+
+
+def _overridden(settings: NodeSettings) -> NodeSettings:
+    numbers = {"threads": int, "chunk_bytes": int, "depth": int, "timeout_s": float,
+               "silence_s": float, "position": int, "numa_node": int}  # fmt: skip
+    changed: dict[str, Any] = {}
+    for key, kind in numbers.items():
+        if text := os.environ.get(f"HFREDUCE_{key.upper()}"):
+            try:
+                changed[key] = kind(text)
+            except ValueError:
+                raise HFReduceError(f"HFREDUCE_{key.upper()} is {text!r}, not a number") from None
+    if zone := os.environ.get("HFREDUCE_ZONE"):
+        changed["zone"] = zone
+    return _checked(replace(settings, **changed), "the environment")
+
+
+def _checked(settings: NodeSettings, where: str) -> NodeSettings:
+    if settings.depth < 2 or settings.depth % 2 or settings.depth > 64:
+        raise HFReduceError(f"{where}: depth is {settings.depth}; it is even, from 2 to 64")
+    if not 4096 <= settings.chunk_bytes <= MOST_CHUNK_BYTES or settings.chunk_bytes % 4096:
+        raise HFReduceError(
+            f"{where}: chunk_bytes is {settings.chunk_bytes}; it is a multiple of 4096, up to"
+            f" {MOST_CHUNK_BYTES}"
+        )
+    if not 1 <= settings.threads <= 64:
+        raise HFReduceError(f"{where}: threads is {settings.threads}; it is 1 to 64")
+    if settings.timeout_s <= 0 or settings.silence_s <= 0:
+        raise HFReduceError(f"{where}: timeout_s and silence_s are more than 0")
+    return settings
+
+
+def tell_ucx(settings: NodeSettings, environment: MutableMapping[str, str]) -> None:
+    """Set UCX's variables for the adapter and its traffic class, unless they are set."""
+    if settings.net_devices:
+        environment.setdefault("UCX_NET_DEVICES", ",".join(settings.net_devices))
+    if settings.service_level is not None:
+        environment.setdefault("UCX_IB_SL", str(settings.service_level))
+    if settings.traffic_class is not None:
+        environment.setdefault("UCX_IB_TRAFFIC_CLASS", str(settings.traffic_class))
