@@ -29,6 +29,26 @@ from fireflyer.model.fabric import (
 from fireflyer.model.hardware import Nic, SwitchModel
 
 
+def network_heights(site: Site, shape: Shape) -> list[list[int]]:
+    """Return the rack units of what stands in each zone's network racks, in the order of places.
+
+    Spines, leaves and cores, plane by plane; interzone switches in the first zone; managers.
+    """
+    cluster = site.cluster
+    fabric = cluster.fabric
+    switches = [shape.spine.rack_units] * shape.spines + [shape.leaf.rack_units] * shape.leaves
+    if shape.core is not None:
+        switches += [shape.core.rack_units] * shape.cores
+    zones = [switches * fabric.planes for _ in range(fabric.zones)]
+    if fabric.interzone is not None:
+        between = site.catalogue.switches[fabric.interzone.model]
+        zones[0] += [between.rack_units] * fabric.interzone.switches
+    manager = site.catalogue.nodes[cluster.management.model]
+    for zone, heights in enumerate(zones):
+        heights += [manager.rack_units] * share(cluster.management.nodes, fabric.zones, zone)
+    return zones
+
+
 class Devices:
     """The site's values that every device needs, and the devices made of them."""
 
@@ -41,27 +61,16 @@ class Devices:
         interzone = site.cluster.fabric.interzone
         self.between = numbered("interzone", interzone.switches if interzone else 0, 2)
         self.room = room.Room(site.cluster.racks, self.zones)
-        self.network = [self._network(zone) for zone in range(len(self.zones))]
+        self.network = [
+            self.room.network(zone, heights)
+            for zone, heights in enumerate(network_heights(site, shape))
+        ]
         self.leaf_networks = {
             leaf: addresses.leaf_network(tree, index, shape.leaf.ports)
             for tree, names in zip(self.trees, self.names, strict=True)
             for index, leaf in enumerate(names.leaves)
             if site.cluster.fabric.technology == "ethernet"
         }
-
-    def _network(self, zone: int) -> list[Place]:
-        """Return the places of a zone's spines, leaves, cores, interzone switches and managers."""
-        shape, cluster = self.shape, self.site.cluster
-        heights = [shape.spine.rack_units] * shape.spines + [shape.leaf.rack_units] * shape.leaves
-        if shape.core is not None:
-            heights += [shape.core.rack_units] * shape.cores
-        heights *= cluster.fabric.planes
-        if cluster.fabric.interzone is not None and zone == 0:
-            between = self.site.catalogue.switches[cluster.fabric.interzone.model]
-            heights += [between.rack_units] * len(self.between)
-        manager = self.site.catalogue.nodes[cluster.management.model]
-        managers = share(cluster.management.nodes, len(self.zones), zone)
-        return self.room.network(zone, heights + [manager.rack_units] * managers)
 
     def switches(self) -> Iterator[Switch]:
         """Yield a tree's spines, leaves and cores, tree by tree, then those between zones."""

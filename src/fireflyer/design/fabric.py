@@ -11,14 +11,14 @@ from fireflyer.design.addresses import (
     plan_addresses,
 )
 from fireflyer.design.asn import asn_problems
-from fireflyer.design.budget import budget_problems, budgets, share
+from fireflyer.design.budget import budget_problems, budgets
 from fireflyer.design.cables import cable_family, cables
-from fireflyer.design.devices import Devices
+from fireflyer.design.devices import Devices, network_heights
 from fireflyer.design.lossless import buffer_problems
 from fireflyer.design.models import model_problems
 from fireflyer.design.names import numbered
 from fireflyer.design.services import service_problems
-from fireflyer.design.shape import Shape, shape_of, shape_problems
+from fireflyer.design.shape import shape_of, shape_problems
 from fireflyer.design.systems import system_of
 from fireflyer.design.traffic import traffic_problems
 from fireflyer.errors import IntentError
@@ -48,7 +48,7 @@ def design(site: Site) -> Fabric:
     shape = shape_of(site)
     found = budgets(cluster, shape)
     problems = budget_problems(site, shape)
-    problems += room.room_problems(site, _network_devices(site, shape))
+    problems += room.room_problems(site, [len(zone) for zone in network_heights(site, shape)])
     if problems := problems + leaf_network_problems(site, shape):
         raise IntentError(problems)
     devices = Devices(site, shape, plan_addresses(site))
@@ -81,18 +81,6 @@ def design(site: Site) -> Fabric:
         networks=devices.addresses.networks,
         system=system_of(site),
     )
-
-
-def _network_devices(site: Site, shape: Shape) -> list[int]:
-    """Return the number of switches and management nodes that stand in each zone."""
-    fabric = site.cluster.fabric
-    switches = (shape.spines + shape.leaves + shape.cores) * fabric.planes
-    return [
-        switches
-        + (fabric.interzone.switches if fabric.interzone and zone == 0 else 0)
-        + share(site.cluster.management.nodes, fabric.zones, zone)
-        for zone in range(fabric.zones)
-    ]
 
 
 def _wires(devices: Devices, nodes: Iterable[Node]) -> Iterator[wiring.Wire]:
