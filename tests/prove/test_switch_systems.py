@@ -16,8 +16,10 @@ from fireflyer.design import design
 from fireflyer.design.switch_config import switch_configs
 from fireflyer.errors import OperatingError
 from fireflyer.load import load_site
+from fireflyer.model.fabric import Fabric
+from fireflyer.prove.part import Part
 from fireflyer.prove.switches import sonic_yang
-from fireflyer.prove.switches.checks import switch_checks, switch_provers
+from fireflyer.prove.switches.checks import switch_provers
 from fireflyer.prove.switches.eos_structured import structured
 from fireflyer.verify.finding import Finding
 
@@ -30,11 +32,16 @@ yang = pytest.mark.skipif(
 avd = pytest.mark.skipif(importlib.util.find_spec("pyavd") is None, reason="needs pyavd")
 
 
+def parts(fabric: Fabric, tree: Path) -> list[Part]:
+    """Run the parts of a proof that read switch configurations."""
+    return [prove(fabric, tree, lambda _: None) for prove in switch_provers(fabric).values()]
+
+
 def findings(fabric_folder: Path, system: str, changes: dict[str, Any]) -> list[Finding]:
     fabric = lab_roce(fabric_folder, system, changes)
-    checks = switch_checks(fabric, rendered(fabric, fabric_folder))
-    assert any(check.files == len(fabric.switches) for check in checks if not check.skipped)
-    return [finding for check in checks for finding in check.findings]
+    done = parts(fabric, rendered(fabric, fabric_folder))
+    assert any(part.data["files"] == len(fabric.switches) for part in done if not part.skipped)
+    return [finding for part in done for finding in part.findings]
 
 
 def broken(
@@ -47,8 +54,7 @@ def broken(
     text = file.read_text()
     assert edit[0] in text
     file.write_text(text.replace(*edit, 1))
-    checks = switch_checks(fabric, tree)
-    found = [finding for check in checks for finding in check.findings]
+    found = [finding for part in parts(fabric, tree) for finding in part.findings]
     assert {finding.subject for finding in found} == {f"{system}/{name}"}
     return "\n".join(str(finding) for finding in found)
 
@@ -68,8 +74,8 @@ def test_pyavd_prints_the_same(changes: dict[str, Any], tmp_path: Path) -> None:
 def test_mlnxos(tmp_path: Path) -> None:
     fabric = design(load_site(Path("inventory/lab")))
     tree = rendered(fabric, tmp_path)
-    (check,) = switch_checks(fabric, tree)
-    assert (check.files, check.findings) == (len(fabric.switches), ())
+    (part,) = parts(fabric, tree)
+    assert (part.data["files"], part.findings) == (len(fabric.switches), ())
     file = tree / "mlnxos" / "a-leaf01.cfg"
     text = file.read_text()
     for edit, said in (
@@ -80,11 +86,11 @@ def test_mlnxos(tmp_path: Path) -> None:
     ):
         assert edit[0] in text
         file.write_text(text.replace(*edit, 1))
-        (check,) = switch_checks(fabric, tree)
-        assert said in "\n".join(str(finding) for finding in check.findings)
+        (part,) = parts(fabric, tree)
+        assert said in "\n".join(str(finding) for finding in part.findings)
     file.unlink()
-    (check,) = switch_checks(fabric, tree)
-    assert [finding.message for finding in check.findings] == ["is not there"]
+    (part,) = parts(fabric, tree)
+    assert [finding.message for finding in part.findings] == ["is not there"]
 
 
 @yang

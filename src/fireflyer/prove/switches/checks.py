@@ -23,18 +23,10 @@ CHECKS: Mapping[System, Mapping[str, Check]] = {
 """By system, and by the name of the part of a proof."""
 
 
-def switch_checks(fabric: Fabric, tree: Path) -> tuple[SwitchCheck, ...]:
-    """Check the switch configurations of a rendered tree, which has the system's group."""
-    return tuple(check(fabric, tree) for check in _checks(fabric).values())
-
-
 def switch_provers(fabric: Fabric) -> Mapping[str, Callable[[Fabric, Path, Progress], Part]]:
     """Return the parts of a proof that check switch configurations."""
-    return {name: _prover(name, check) for name, check in _checks(fabric).items()}
-
-
-def _checks(fabric: Fabric) -> Mapping[str, Check]:
-    return CHECKS.get(fabric.system, {}) if fabric.system is not None else {}
+    checks = CHECKS.get(fabric.system, {}) if fabric.system is not None else {}
+    return {name: _prover(name, check) for name, check in checks.items()}
 
 
 def _prover(name: str, check: Check) -> Callable[[Fabric, Path, Progress], Part]:
