@@ -137,7 +137,7 @@ class _View:
             name=switch.name,
             layer=switch.layer,
             model=switch.model,
-            place=f"{switch.place.rack} U{switch.place.unit:02d}",
+            place=str(switch.place),
             management=Management(
                 domain=cluster.domain,
                 address=switch.management,

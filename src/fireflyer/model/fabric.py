@@ -51,6 +51,9 @@ class Place:
     row: int
     column: int
 
+    def __str__(self) -> str:
+        return f"{self.rack} U{self.unit:02d}"
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Port:

@@ -118,8 +118,7 @@ def _dark(fabric: Fabric, dark: Mapping[str, list[Cable]]) -> list[Finding]:
         return [Finding("cabling", f"{len(dark)} devices", message, remedy)]
     found = []
     for device, cables in sorted(dark.items()):
-        place = fabric.device_place(device)
-        where = f"{place.rack} U{place.unit:02d}"
+        where = fabric.device_place(device)
         cut = ", ".join(sorted({cable.id for cable in cables})[:4])
         message = f"nothing is seen of it; none of its cables is up ({cut})"
         found.append(
@@ -246,5 +245,4 @@ def _end(fabric: Fabric, port: Port) -> str:
 
 
 def _where(fabric: Fabric, port: Port) -> str:
-    place = fabric.device_place(port.device)
-    return f"{place.rack} U{place.unit:02d} {_end(fabric, port)}"
+    return f"{fabric.device_place(port.device)} {_end(fabric, port)}"
