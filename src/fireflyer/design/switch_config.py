@@ -42,7 +42,6 @@ class _View:
         assert fabric.system is not None
         self.system = fabric.system
         self.queues = queues(self.cluster) if self.ethernet else ()
-        self.names: dict[str, list[str]] = {}
 
     @cached_property
     def cabled(self) -> Mapping[str, dict[int, tuple[Cable, Port]]]:
@@ -111,19 +110,19 @@ class _View:
         own = (self.fabric.networks["management"],)
         return tuple(IPNetwork(text) for text in allowed) or own
 
+    @cached_property
+    def port_names(self) -> Mapping[str, tuple[str, ...]]:
+        """The names of a switch's ports in order, by its model."""
+        models = {switch.model.name: switch.model for switch in self.fabric.switches}
+        return {name: model.port_names(self.system) for name, model in models.items()}
+
     def port_name(self, port: Port) -> str:
         """Return a port's name as its own device spells it."""
         switch = self.fabric.switch.get(port.device)
         if switch is None:
             found = self.fabric.node_port[port]
             return found.name if self.ethernet else found.hca
-        model = switch.model
-        names = self.names.get(model.name)
-        if names is None:
-            numbers = range(1, model.ports + 1)
-            names = [model.interface(self.system, number) for number in numbers]
-            self.names[model.name] = names
-        return names[port.number - 1]
+        return self.port_names[switch.model.name][port.number - 1]
 
     def configure(self, switch: Switch) -> SwitchConfig:
         cluster, ethernet = self.cluster, self.ethernet

@@ -83,6 +83,13 @@ class SwitchModel(Record):
         """Return a port's name in a system that runs on this switch."""
         return self._named(self.interfaces[system], number)
 
+    def port_names(self, system: System | None = None) -> tuple[str, ...]:
+        """Return the ports' names in order: a system's, or those on the front panel."""
+        numbers = range(1, self.ports + 1)
+        if system is None:
+            return tuple(self.port(number) for number in numbers)
+        return tuple(self.interface(system, number) for number in numbers)
+
     def first_lane(self, number: int) -> int:
         """Return the number of a port's first lane, counted from 0."""
         return (number - 1) * self.lanes_per_port

@@ -80,7 +80,5 @@ def wiring(fabric: Fabric) -> Wiring:
 
 def port_names(fabric: Fabric, model: SwitchModel) -> tuple[str, ...]:
     """Return what a switch calls its ports, in order."""
-    system = fabric.system
-    if fabric.is_ethernet and system is not None and system in model.interfaces:
-        return tuple(model.interface(system, number) for number in range(1, model.ports + 1))
-    return tuple(model.port(number) for number in range(1, model.ports + 1))
+    system = fabric.system if fabric.is_ethernet else None
+    return model.port_names(system if system in model.interfaces else None)
