@@ -8,6 +8,12 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.checkpoint.state_dict import (
+    StateDictOptions,
+    get_state_dict,
+    set_model_state_dict,
+    set_optimizer_state_dict,
+)
 from torch.distributed.fsdp.wrap import size_based_auto_wrap_policy
 from torch.distributed.tensor import DTensor
 from torch.profiler import profile
@@ -121,6 +127,29 @@ def resumed() -> dict[str, Tensor]:
     return whole_state(model)
 
 
+def whole_optimizer() -> dict[str, Tensor]:
+    """Fused, saved whole as a checkpoint on one rank would be, and carried on with fused."""
+    task, model = TASKS["gpt"], sharded("gpt")
+    steps = model.fuse_optimizer(torch.optim.AdamW, lr=1e-2)
+    options = StateDictOptions(full_state_dict=True, cpu_offload=True)  # on the first rank
+    for step in range(STEPS):
+        if step == 2:
+            weights, state = get_state_dict(model, steps, options=options)
+            if dist.get_rank() == 0:
+                assert not any(isinstance(each, DTensor) for each in weights.values())
+            else:
+                assert not weights
+            model = sharded("gpt")
+            steps = model.fuse_optimizer(torch.optim.AdamW, lr=5e-2)
+            spread = StateDictOptions(full_state_dict=True, broadcast_from_rank0=True)
+            set_model_state_dict(model, weights, options=spread)
+            set_optimizer_state_dict(model, steps, state, options=spread)
+        x, y = mine(task, step)
+        task.loss(model(x), y).backward()
+        steps.step()
+    return whole_state(model)
+
+
 def most_gradients(*, fused: bool) -> int:
     """Count the sharded gradients alive at once in a backward."""
     model = sharded("gpt")
@@ -205,6 +234,7 @@ def work() -> dict[str, Any]:
         "clipped": clipped(),
         "accumulated": accumulated(),
         "resumed": resumed(),
+        "whole optimizer": whole_optimizer(),
         "most gradients": [most_gradients(fused=fused) for fused in (False, True)],
         "pre": order(BackwardPrefetch.BACKWARD_PRE, forward=True),
         "post": order(post, forward=False),

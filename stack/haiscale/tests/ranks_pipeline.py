@@ -27,7 +27,6 @@ from models import BATCH, STEPS, TASKS, Task, cross_entropy, optimizer
 ONE_STAGE = ["GPipe", "PipeDream"]
 MANY_STAGES = ["Interleaved1F1B", "ZeroBubble", "ZBV", "DualPipeV"]
 SCHEDULES = ONE_STAGE + MANY_STAGES
-CHUNKS = 8
 
 
 def make(
@@ -42,9 +41,10 @@ def make(
     rank, size = dist.get_rank(group), dist.get_world_size(group)
     if name in ONE_STAGE:
         part = partition(model, rank, size)
-        return kind(wrap(part), CHUNKS, process_group=group, **options)
+        return kind(wrap(part), 4, process_group=group, **options)
     parts = partition(model, rank, size, num_model_chunks=2, style=kind.style)
-    return kind([wrap(part) for part in parts], CHUNKS, process_group=group, **options)
+    chunks = 2 * size if name == "DualPipeV" else 4
+    return kind([wrap(part) for part in parts], chunks, process_group=group, **options)
 
 
 def bare_state(pipe: Pipeline) -> dict[str, Tensor]:
@@ -66,7 +66,7 @@ def train(pipe: Pipeline, task: Task, dp: dist.ProcessGroup | None = None) -> di
         if dp is not None:
             x, y = (each.chunk(dp.size())[dp.rank()] for each in (x, y))
         loss, outputs = pipe.forward_backward(
-            x, criterion=lambda out, label: task.loss(out, label) / CHUNKS, labels=(y,)
+            x, criterion=lambda out, label: task.loss(out, label) / pipe.chunks, labels=(y,)
         )
         assert outputs is None
         if step == 2:
@@ -74,7 +74,7 @@ def train(pipe: Pipeline, task: Task, dp: dist.ProcessGroup | None = None) -> di
         steps.step()
         steps.zero_grad()
         if loss is not None:
-            assert loss.shape == (CHUNKS,)
+            assert loss.shape == (pipe.chunks,)
             total = loss.sum()
             if dp is not None:
                 dist.all_reduce(total, group=dp)
@@ -151,7 +151,7 @@ def tuples() -> dict[str, Any]:
     for name in ("PipeDream", "Interleaved1F1B", "ZBV"):
         pipe = make(name, gather_model())
         total, _ = pipe.forward_backward(
-            x, index, table, criterion=lambda out: out.square().mean() / CHUNKS
+            x, index, table, criterion=lambda out: out.square().mean() / 4
         )
         if total is not None:
             losses.append(float(total.sum() - loss))
@@ -193,7 +193,7 @@ def wrong() -> list[str]:
     x, y = TASKS["gpt"].batch(0)
     loop = partition(model, rank, size, num_model_chunks=2)
     tries: list[Callable[[], object]] = [
-        lambda: pipe.forward_backward(x[:12], criterion=cross_entropy, labels=(y[:12],)),
+        lambda: pipe.forward_backward(x[:14], criterion=cross_entropy, labels=(y[:14],)),
         lambda: pipe.forward_backward(criterion=cross_entropy),
         lambda: pipe.forward_backward(x, "text", criterion=cross_entropy),
         lambda: GPipe(partition(model, rank, size), 3),
@@ -244,6 +244,6 @@ def both() -> dict[str, Any]:
 def stops(dp: dist.ProcessGroup, pp: dist.ProcessGroup) -> bool:
     """As the published example ends: `gpt.module.reducer.stop()`."""
     part = partition(TASKS["gpt"].model(), pp.rank(), pp.size())
-    gpt = PipeDream(DistributedDataParallel(part, process_group=dp), CHUNKS, process_group=pp)
+    gpt = PipeDream(DistributedDataParallel(part, process_group=dp), 4, process_group=pp)
     gpt.module.reducer.stop()
     return bool(gpt.module.module.state_dict())

@@ -53,6 +53,7 @@ def test_fused_and_plain_optimizers_carry_on_from_each_other(found: list[dict[st
     _, state = alone(TASKS["gpt"])
     for rank in found:
         assert furthest(rank["resumed"], state) < TOLERANCE
+        assert furthest(rank["whole optimizer"], state) < TOLERANCE
 
 
 def test_a_fused_backward_holds_the_gradients_of_one_parameter(

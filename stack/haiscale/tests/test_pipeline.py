@@ -10,7 +10,7 @@ import torch
 import ranks_pipeline
 from models import BATCH, TASKS, TOLERANCE, alone, cross_entropy, furthest, learns
 from processes import run_ranks
-from ranks_pipeline import CHUNKS, SCHEDULES
+from ranks_pipeline import SCHEDULES
 
 RUNS = [
     *(f"{name} gpt" for name in SCHEDULES),
@@ -102,7 +102,7 @@ def test_stages_pass_on_tensors_of_all_kinds(found: list[dict[str, Any]]) -> Non
 
 def test_running_averages_see_every_microbatch_once(found: list[dict[str, Any]]) -> None:
     for rank in found:
-        assert rank["norms"] == {"counts": [CHUNKS], "random": True}
+        assert rank["norms"] == {"counts": [4], "random": True}
 
 
 def test_the_batch_may_change_its_shape(found: list[dict[str, Any]]) -> None:
@@ -117,8 +117,8 @@ def test_the_batch_may_change_its_shape(found: list[dict[str, Any]]) -> None:
 
 def test_refusals(found: list[dict[str, Any]]) -> None:
     assert found[0]["wrong"] == [
-        "the batch has 12 rows, which do not fall into 8 equal chunks: pad or drop to a multiple of"
-        " 8, or take chunks=4",
+        "the batch has 14 rows, which do not fall into 4 equal chunks: pad or drop to a multiple of"
+        " 4, or take chunks=2",
         "no argument of the pipeline is a tensor with rows; every rank passes the batch, though"
         " only the first stage reads it",
         "the pipeline was given a str in place 1; only tensors pass between the stages of a"

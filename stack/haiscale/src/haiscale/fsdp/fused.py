@@ -18,13 +18,14 @@ class FusedOptimizer(Optimizer):
     The gradient is freed with it, so that a backward holds those of one block and not of the
     whole model. What follows from that:
 
-    - `step()` only marks the end of a step, and `zero_grad()` finds nothing to do;
+    - `step()` marks the end of a step, and `zero_grad()` finds nothing to do;
     - learning rates must be set before the backward;
     - gradients that a step shall add up are collected under `no_sync()`; a second backward
       before `step()` is refused;
     - gradients cannot be clipped by the norm of all of them, which is known too late.
 
-    Its state dict is that of the plain optimizer.
+    Its state dict is that of the plain optimizer, in shares as the parameters are;
+    `torch.distributed.checkpoint.state_dict` makes whole ones of it.
 
     Args:
         kind: the optimizer, for example `torch.optim.AdamW`.
@@ -64,11 +65,14 @@ class FusedOptimizer(Optimizer):
         self._share_state()
 
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
-        """End a step; the parameters have taken it already."""
+        """End a step, which the parameters have taken, but for gradients from elsewhere."""
         if closure is not None:
             raise HaiscaleError(
                 "a fused optimizer steps in the backward and takes no closure: call step() without"
             )
+        for parameter in self._each:
+            if parameter.grad is not None:
+                self._take(parameter)
         self._stepped.clear()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
