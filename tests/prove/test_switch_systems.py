@@ -125,6 +125,8 @@ def test_sonic_models_find(edit: tuple[str, str], said: str, tmp_path: Path) -> 
         (('"pfc_enable": "1,2,3"', '"pfc_enable": "1,2"'), "PFC of port Ethernet0: planned 1,2,3"),
         (('"18": "3"', '"18": "0"'), "code point 18: planned 3, the file has 0"),
         (('"weight": "40"', '"weight": "50"'), "queue 1: planned 40, the file has 50"),
+        (('"buffer_model": "traditional"', '"buffer_model": "dynamic"'), "buffer_model is dynamic"),
+        (('"Ethernet0": "0m"', '"Ethernet0": "5m"'), "CABLE_LENGTH of Ethernet0 is 5m"),
         (("{", "["), "cannot be read"),
     ],
 )
@@ -133,6 +135,67 @@ def test_reading_sonic_back_finds(
 ) -> None:
     monkeypatch.delenv(sonic_yang.VARIABLE, raising=False)
     assert said in broken(tmp_path, "sonic", "a-leaf01.json", edit, {})
+
+
+FABRIC = "10.89.1.0/24 of /28, 10.89.2.0/24 of /28, 10.89.255.0/24 of /32"
+BELIEVED = f"prefixes believed: planned {FABRIC}, the file has "
+TOLD = "prefixes told: planned 10.89.1.0/28, 10.89.255.161/32, the file has "
+NO_BFD = "BFD: planned 3 of 300 ms, the file has none"
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (('"bfd": "true"', '"bfd": "false"'), NO_BFD),
+        (('"bfd": "true", ', ""), NO_BFD),
+        ((', "route_map_in": ["FABRIC_IN"]', ""), f"{BELIEVED}none"),
+        (('"FABRIC_IN|10": ', '"OTHER|10": '), f"{BELIEVED}none"),
+        ((', "route_map_out": ["FABRIC_OUT"]', ""), f"{TOLD}none"),
+        (('"route_map_out": ["FABRIC_OUT"]', '"route_map_out": ["FABRIC_IN"]'), f"{TOLD}{FABRIC}"),
+        (('"route_operation": "permit"', '"route_operation": "deny"'), f"{BELIEVED}not 10.89.1.0"),
+        ((', "match_prefix_set": "FABRIC"', ""), f"{BELIEVED}anything"),
+        (('_set": "FABRIC"', '_set": "OTHER"'), f"{BELIEVED}OTHER, which is not there"),
+        (('"FABRIC|10.89.2.0/24|28..28"', '"FABRIC|10.89.2.0/24|24..32"'), "10.89.2.0/24 24..32"),
+        (('28..28": {"action": "permit"', '28..28": {"action": "deny"'), "not 10.89.1.0/24 of /28"),
+        (('"FABRIC_OUT|10": ', '"FABRIC_IN|20": '), f"{TOLD}none"),
+        (('"peer_group_name": "FABRIC", ', ""), "has 4200001025, in no peer group"),
+    ],
+)
+def test_reading_sonic_back_finds_a_broken_policy(
+    edit: tuple[str, str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(sonic_yang.VARIABLE, raising=False)
+    assert said in broken(tmp_path, "sonic", "a-leaf01.json", edit, {})
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (("bfd:\n                  enable: on", "bfd:\n                  enable: off"), NO_BFD),
+        (
+            ("                bfd:\n                  enable: on\n", ""),
+            "detect-multiplier: is not in",
+        ),
+        (("min-rx-interval: 300", "min-rx-interval: 500"), "the file has 3 of "),
+        (("inbound: {route-map: FABRIC_IN}", "inbound: {}"), f"{BELIEVED}none"),
+        (("FABRIC_IN:\n", "OTHER:\n"), f"{BELIEVED}none"),
+        (("outbound: {route-map: FABRIC_OUT}", "outbound: {}"), f"{TOLD}none"),
+        (("route-map: FABRIC_OUT", "route-map: FABRIC_IN"), f"{TOLD}{FABRIC}"),
+        (("{action: {permit", "{action: {deny"), f"{BELIEVED}not 10.89.1.0"),
+        ((", ip-prefix-list: FABRIC}", "}"), f"{BELIEVED}anything"),
+        (("ip-prefix-list: FABRIC", "ip-prefix-list: X"), f"{BELIEVED}X, which is not there"),
+        (("min-prefix-len: 28", "min-prefix-len: 24"), "10.89.1.0/24 of /24 to /28"),
+        (
+            ("permit, match: {10.89.1.0/24", "deny, match: {10.89.1.0/24"),
+            "the file has 10.89.2.0/24 of /28, 10.89.255.0/24 of /32, not 10.89.1.0/24 of /28",
+        ),
+        (("peer-group: FABRIC", "peer-group: OTHER"), "swp5: peer group OTHER is not there"),
+    ],
+)
+def test_reading_nvue_back_finds_a_broken_policy(
+    edit: tuple[str, str], said: str, tmp_path: Path
+) -> None:
+    assert said in broken(tmp_path, "nvue", "a-leaf01.yaml", edit, {})
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,13 @@ def test_lossless_groups_are_alone_and_reserve_what_they_need(lab: Fabric) -> No
             assert int(profile["size"]) == planned.headroom_bytes + planned.xon_bytes
 
 
+def test_no_cable_has_a_length_by_which_profiles_are_replaced(lab: Fabric) -> None:
+    for config, tables in both(lab):
+        used = [port.name for port in config.ports if port.role is not PortRole.UNUSED]
+        assert tables["CABLE_LENGTH"] == {"FABRIC": dict.fromkeys(used, "0m")}
+        assert tables["DEVICE_METADATA"]["localhost"]["buffer_model"] == "traditional"
+
+
 def test_pool_and_reserves_are_the_whole_memory(lab: Fabric) -> None:
     for config, tables in both(lab):
         reserved = 0

@@ -15,7 +15,7 @@ import yaml
 from fireflyer.model.fabric import Fabric
 from fireflyer.model.switch_config import SwitchConfig
 from fireflyer.prove.switches.nvue_tree import TREE, Rule
-from fireflyer.prove.switches.readback import STRICT, Seen, check_files
+from fireflyer.prove.switches.readback import STRICT, Seen, check_files, ruled
 from fireflyer.prove.switches.result import SwitchCheck
 from fireflyer.render.classes import CODE_POINTS
 
@@ -141,7 +141,7 @@ def _policy(root: Value, seen: Seen) -> None:
     lists: dict[str, set[str]] = {}
     for name, made in _at(root, "router", "policy", "prefix-list").items():
         lists[name] = {
-            _prefixes(network, rule)
+            f"{'' if _word(rule, 'action') == 'permit' else 'not '}{_prefixes(network, rule)}"
             for rule in _at(made, "rule").values()
             for network in _at(rule, "match")
         }
@@ -155,7 +155,8 @@ def _policy(root: Value, seen: Seen) -> None:
             at = ("address-family", "ipv4-unicast", "policy", way, "route-map")
             rules = _at(root, "router", "policy", "route-map", _word(group, *at), "rule")
             for rule in rules.values():
-                found.update(lists.get(_word(rule, "match", "ip-prefix-list"), ()))
+                permits = "permit" in _at(rule, "action")
+                found.update(ruled(permits, _word(rule, "match", "ip-prefix-list"), lists))
 
 
 def _prefixes(network: str, rule: Value) -> str:

@@ -33,7 +33,8 @@ class Seen:
     """The neighbour's number by port, or by address on numbered links."""
     networks: set[str] = field(default_factory=set)
     believed: set[str] = field(default_factory=set)
-    """Prefixes that every neighbour may announce, as `10.0.0.0/16 of /26`; none is nothing."""
+    """Prefixes that every neighbour may announce, as `10.0.0.0/16 of /26`; none is nothing.
+    What a rule keeps out is there too, as `not 10.0.0.0/16 of /26`."""
     told: set[str] = field(default_factory=set)
     """Prefixes that every neighbour is told, where the switch has a route to them."""
     timers: str = ""
@@ -75,6 +76,18 @@ def expected(config: SwitchConfig) -> Seen:
         found.lossless = {port.name: ",".join(numbers) for port in config.ports_in_use}
         found.marked = set(numbers) if config.lossless.ecn else set()
     return found
+
+
+def ruled(permits: bool, named: str, lists: Mapping[str, set[str]]) -> set[str]:
+    """Return what a rule of a route map lets through, in the words of `Seen`.
+
+    Args:
+        permits: Whether it lets anything through; if not, it keeps it out.
+        named: The prefix list that it asks; empty where it asks none.
+        lists: The prefix lists of the file.
+    """
+    found = lists.get(named, {f"{named}, which is not there"}) if named else {"anything"}
+    return found if permits else {f"not {prefixes}" for prefixes in found}
 
 
 def compare(check: str, subject: str, planned: Seen, seen: Seen) -> Iterator[Finding]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 from fireflyer.model.fabric import Fabric
 from fireflyer.model.switch_config import SwitchConfig
-from fireflyer.prove.switches.readback import STRICT, Seen, check_files
+from fireflyer.prove.switches.readback import STRICT, Seen, check_files, ruled
 from fireflyer.prove.switches.result import SwitchCheck
 from fireflyer.prove.switches.sonic_xml import Config
 
 FRR_BFD = "3 of 300 ms"
 """What FRR does where nobody says otherwise (doc/user/bfd.rst)."""
+PERMIT = "permit"
+NO_LENGTH = "0m"
+"""The only length at which SONiC's buffer manager leaves a port's profiles alone."""
 
 
 def check(fabric: Fabric, tree: Path) -> SwitchCheck:
@@ -25,7 +29,7 @@ def read(text: str, _: SwitchConfig) -> tuple[Seen, list[str]]:
     """Return what a configuration says; a text that is no JSON says nothing."""
     try:
         tables: Config = json.loads(text)
-        return _seen(tables), []
+        return _seen(tables), list(_overruled(tables))
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         return Seen(), [f"cannot be read: {type(error).__name__}: {error}"]
 
@@ -45,7 +49,9 @@ def _seen(tables: Config) -> Seen:
         seen.networks.add(key.split("|")[2])
     _policy(tables, seen)
     for key, neighbour in tables.get("BGP_NEIGHBOR", {}).items():
-        seen.sessions[key.split("|")[1]] = str(neighbour["asn"])
+        group = f"default|{neighbour.get('peer_group_name')}"
+        alone = "" if group in tables.get("BGP_PEER_GROUP", {}) else ", in no peer group"
+        seen.sessions[key.split("|")[1]] = f"{neighbour['asn']}{alone}"
     for points in tables.get("DSCP_TO_TC_MAP", {}).values():
         seen.points.update({point: str(queue) for point, queue in points.items()})
     for name, ports in tables.get("PORT_QOS_MAP", {}).items():
@@ -65,19 +71,34 @@ def _policy(tables: Config, seen: Seen) -> None:
         seen.timers = " ".join(str(group.get(word, "none")) for word in words)
         seen.bfd = FRR_BFD if group.get("bfd") == "true" else ""
     sets: dict[str, set[str]] = {}
-    for key in tables.get("PREFIX", {}):
+    for key, entry in tables.get("PREFIX", {}).items():
         name, network, span = key.split("|")
+        network = network if entry.get("action") == PERMIT else f"not {network}"
         only = "" if span == "exact" else f" of /{span.split('..')[0]}"
         whole = span == "exact" or len(set(span.split(".."))) == 1
         sets.setdefault(name, set()).add(f"{network}{only}" if whole else f"{network} {span}")
     maps: dict[str, set[str]] = {}
     for key, rule in tables.get("ROUTE_MAP", {}).items():
-        maps.setdefault(key.split("|")[0], set()).update(sets[str(rule["match_prefix_set"])])
+        named, permits = str(rule.get("match_prefix_set", "")), rule["route_operation"] == PERMIT
+        maps.setdefault(key.split("|")[0], set()).update(ruled(permits, named, sets))
     for family in tables.get("BGP_PEER_GROUP_AF", {}).values():
         for name in family.get("route_map_in", []):
-            seen.believed |= maps[name]
+            seen.believed |= maps.get(name, set())
         for name in family.get("route_map_out", []):
-            seen.told |= maps[name]
+            seen.told |= maps.get(name, set())
+
+
+def _overruled(tables: Config) -> Iterator[str]:
+    """Yield what would have SONiC's buffer manager put something in the place of our profiles."""
+    if "BUFFER_PG" not in tables:
+        return
+    if tables["DEVICE_METADATA"]["localhost"].get("buffer_model") == "dynamic":
+        yield "buffer_model is dynamic: SONiC does not keep the file's profiles"
+    for lengths in tables.get("CABLE_LENGTH", {}).values():
+        for port, length in lengths.items():
+            if length != NO_LENGTH:
+                limit = f"at any but {NO_LENGTH} SONiC makes its own profile"
+                yield f"CABLE_LENGTH of {port} is {length}: {limit}"
 
 
 def _queues(tables: Config, seen: Seen) -> None:
