@@ -20,9 +20,12 @@ from fireflyer.model.fabric import Fabric
 from fireflyer.prove.part import Part
 from fireflyer.prove.switches import sonic_yang
 from fireflyer.prove.switches.checks import switch_provers
+from fireflyer.prove.switches.eos_avd import BEYOND_AVD, lines
 from fireflyer.prove.switches.eos_structured import structured
+from fireflyer.render import eos
 from fireflyer.verify.finding import Finding
 
+OPEN = "management api http-commands > vrf default"
 SHAPES: list[dict[str, Any]] = [{}, NUMBERED, MARKED, WATCHED]
 MODELS = os.environ.get(sonic_yang.VARIABLE)
 yang = pytest.mark.skipif(
@@ -226,6 +229,7 @@ def test_nvue_tree_finds(edit: tuple[str, str], said: str, tmp_path: Path) -> No
         (("timeout 0.20", "timeout 99.00"), "watchdog default timeout 99.00"),
         (("   mtu 9214", "   colour 9214"), "colour 9214"),
         (("remote-as 4200001025", "remote-as 1"), "remote-as 1"),
+        (("   vrf default\n      shutdown\n   !\n", ""), f"lacks a line that pyavd has: {OPEN}"),
     ],
 )
 def test_pyavd_finds(edit: tuple[str, str], said: str, tmp_path: Path) -> None:
@@ -242,6 +246,24 @@ def test_avd_judges_the_description_too(tmp_path: Path) -> None:
     pyavd = importlib.import_module("pyavd")
     violations = pyavd.validate_structured_config(structured(wide)).validation_result.violations
     assert any("9999" in fault.message for fault in violations)
+
+
+@avd
+def test_what_is_asked_beside_avd_is_beyond_it(tmp_path: Path) -> None:
+    """Once AVD has a word for one of these lines, it belongs into our description instead."""
+    eapi = importlib.import_module("pyavd._eos_cli_config_gen.schema").EosCliConfigGen
+    eapi = eapi.ManagementApiHttp
+    assert set(eapi.EnableVrfsItem._fields) == {"name", "access_group", "ipv6_access_group"}
+    assert [name for name in eapi._fields if "vrf" in name] == ["enable_vrfs"]
+    assert {line.split(" > ")[0] for line in BEYOND_AVD} == {"management api http-commands"}
+    pyavd = importlib.import_module("pyavd")
+    http = {"enable_https": True, "enable_vrfs": [{"name": "default"}]}
+    for config in switch_configs(lab_roce(tmp_path, "eos")):
+        described = structured(config)
+        assert not set(BEYOND_AVD) & set(lines(pyavd.get_device_config(described)))
+        opened = set(lines(pyavd.get_device_config(described | {"management_api_http": http})))
+        assert set(BEYOND_AVD) & opened == {OPEN}
+        assert set(BEYOND_AVD) <= set(lines(eos.text(config)))
 
 
 def test_models_not_named_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
