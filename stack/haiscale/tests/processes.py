@@ -17,7 +17,15 @@ import torch
 import torch.distributed as dist
 
 START = multiprocessing.get_context("forkserver")
-START.set_forkserver_preload(["torch", "haiscale.fsdp", "haiscale.pipeline", "haiscale.tensor"])
+START.set_forkserver_preload(
+    [
+        "haiscale.fsdp",
+        "haiscale.pipeline",
+        "haiscale.tensor",
+        "torch.distributed.checkpoint.state_dict",
+        "torch.profiler",
+    ]
+)
 
 Work = Callable[..., Any]
 

@@ -22,7 +22,7 @@ from haiscale.pipeline import (
     make_subgroups,
     partition,
 )
-from models import BATCH, STEPS, TASKS, Task, cross_entropy, optimizer
+from models import BATCH, STEPS, TASKS, Attention, Task, cross_entropy, optimizer
 
 ONE_STAGE = ["GPipe", "PipeDream"]
 MANY_STAGES = ["Interleaved1F1B", "ZeroBubble", "ZBV", "DualPipeV"]
@@ -104,6 +104,7 @@ def work() -> dict[str, Any]:
     found["return outputs"] = returned()
     found["tuples"] = tuples()
     found["norms"] = norms()
+    found["runs"] = runs()
     found["reshaped"] = reshaped()
     found["wrong"] = wrong()
     return found
@@ -172,6 +173,32 @@ def norms() -> dict[str, Any]:
     pipe.forward_backward(x, criterion=lambda out: out.square().mean())
     counts = [int(buffer) for name, buffer in pipe.named_buffers() if "num_batches" in name]
     return {"counts": counts, "random": bool(torch.equal(random, torch.get_rng_state()))}
+
+
+def runs() -> dict[str, tuple[int, int]]:
+    """How often this rank's stage and its attentions run in a step, once it has been set up."""
+    task, found = TASKS["gpt"], {}
+    x, y = task.batch(0)
+    for checkpoint in ("never", "except_last", "always"):
+        pipe = make("GPipe", task.model(), checkpoint=checkpoint)
+        stage: list[None] = []
+        attention: list[None] = []
+        pipe.forward_backward(x, criterion=task.loss, labels=(y,))
+        pipe.module.register_forward_pre_hook(lambda *_, ran=stage: ran.append(None))
+        for part in pipe.modules():
+            if isinstance(part, Attention):
+                part.attend = counted(part.attend, attention)  # type: ignore[method-assign]
+        pipe.forward_backward(x, criterion=task.loss, labels=(y,))
+        found[checkpoint] = (len(stage), len(attention))
+    return found
+
+
+def counted(function: Callable[..., Tensor], ran: list[None]) -> Callable[..., Tensor]:
+    def call(*arguments: Tensor) -> Tensor:
+        ran.append(None)
+        return function(*arguments)
+
+    return call
 
 
 def reshaped() -> dict[str, Any]:

@@ -105,6 +105,17 @@ def test_running_averages_see_every_microbatch_once(found: list[dict[str, Any]])
         assert rank["norms"] == {"counts": [4], "random": True}
 
 
+def test_what_is_forgotten_is_run_again(found: list[dict[str, Any]]) -> None:
+    blocks = [1, 2, 2, 1]  # whose attentions are forgotten in any case, and never more than once
+    for rank, attentions in zip(found, blocks, strict=True):
+        ran = 2 * 4 * attentions
+        assert rank["runs"] == {
+            "never": (4, ran),
+            "except_last": (4 + 3, ran),
+            "always": (4 + 4, ran),
+        }
+
+
 def test_the_batch_may_change_its_shape(found: list[dict[str, Any]]) -> None:
     x, y = TASKS["gpt"].batch(0)
     model = TASKS["gpt"].model()
