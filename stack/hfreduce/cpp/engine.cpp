@@ -44,6 +44,12 @@ bool Engine::is_direct(const Signature& signature) const {
            signature.count * size_of(signature.dtype) <= std::min(kDirectBytes, shape.chunk_bytes);
 }
 
+std::uint64_t Engine::chunks_of(const Signature& signature) const {
+    const std::uint64_t each = chunk_elements(signature);
+    if (is_direct(signature)) return 1;
+    return std::max<std::uint64_t>(1, (signature.count + each - 1) / each);
+}
+
 std::uint64_t Engine::submit(Signature signature, const void* in, void* out,
                              std::shared_ptr<Mover> mover, bool someone_waits) {
     check();
@@ -56,13 +62,14 @@ std::uint64_t Engine::submit(Signature signature, const void* in, void* out,
         running->signature = signature;
         running->in = static_cast<const std::byte*>(in);
         running->out = static_cast<std::byte*>(out);
-        running->first = chunks_.load();
+        running->first = chunks_;
         running->each = chunk_elements(signature);
         running->direct = is_direct(signature);
-        running->chunks =
-            running->direct
-                ? 1
-                : std::max<std::uint64_t>(1, (signature.count + running->each - 1) / running->each);
+        running->chunks = chunks_of(signature);
+        for (int tree = 0; tree < kTrees; ++tree) {
+            running->trees[tree] = tree_chunks_[tree];
+            tree_chunks_[tree] += (running->chunks + kTrees - 1 - tree) / kTrees;
+        }
         queue_.push_back(running);
         chunks_ += running->chunks;
         ++sequence_;
@@ -82,7 +89,12 @@ void Engine::wait(std::uint64_t number) {
         if (driving.owns_lock()) {
             const std::uint64_t asked = sequence_;
             const std::uint32_t seen = segment_->epoch();
-            if (!advance() && !done(number)) rest(seen, asked);
+            try {
+                if (!advance() && !done(number)) rest(seen, asked);
+            } catch (const Error& error) {
+                abort(error.what());
+                throw;
+            }
         } else {
             std::unique_lock<std::mutex> lock(queue_mutex_);
             ended_.wait_for(lock, std::chrono::milliseconds(1), [&] { return done(number); });
@@ -145,16 +157,18 @@ bool Engine::step() {
     return moved;
 }
 
-Engine::Running* Engine::find(std::uint64_t g) {
-    for (const auto& running : window_)
-        if (g >= running->first && g < running->first + running->chunks) return running.get();
-    return nullptr;
-}
-
-Engine::Part Engine::part(const Running& running, std::uint64_t g) {
-    const std::size_t offset = (g - running.first) * running.each;
-    const std::size_t left = running.signature.count - offset;
-    return {offset, running.direct ? left : std::min(left, running.each)};
+Engine::Part Engine::find(std::uint64_t at) const {
+    for (const auto& each : window_) {
+        Running& running = *each;
+        if (at < running.first || at >= running.first + running.chunks) continue;
+        const std::uint64_t index = at - running.first;
+        const std::uint64_t tree = index % kTrees;
+        const std::size_t offset = index * running.each;
+        const std::size_t left = running.signature.count - offset;
+        return {&running, (running.trees[tree] + index / kTrees) * kTrees + tree, offset,
+                running.direct ? left : std::min(left, running.each), index + 1 == running.chunks};
+    }
+    return {};
 }
 
 bool Engine::gives(const Signature& signature) const {
@@ -168,26 +182,29 @@ bool Engine::takes(const Signature& signature) const {
 
 bool Engine::fill() {
     bool moved = false;
-    Running* running = find(filling_);
-    if (running && segment_->free(filling_)) {
-        const Part at = part(*running, filling_);
-        segment_->wanted(filling_, segment_->local_rank()) = {running->signature, at.count};
-        if (gives(running->signature) && at.count) {
-            const std::size_t size = size_of(running->signature.dtype);
-            running->mover->in(segment_->input(segment_->local_rank(), filling_),
-                               running->in + at.offset * size, at.count * size);
-            ++running->ins;
+    const int own = segment_->local_rank();
+    const Part next = find(filling_);
+    if (next.running && segment_->free(next.g)) {
+        Running& running = *next.running;
+        segment_->wanted(next.g, own) = {running.signature, next.count};
+        if (gives(running.signature) && next.count) {
+            const std::size_t size = size_of(running.signature.dtype);
+            running.mover->in(segment_->input(own, next.g), running.in + next.offset * size,
+                              next.count * size);
+            ++running.ins;
         }
         ++filling_;
         moved = true;
     }
     while (fills_ < filling_) {
-        Running* filled = find(fills_);
-        if (filled->ins_seen < filled->ins) {
-            if (filled->mover->in_done() <= filled->ins_seen) break;  // the copy goes on
-            ++filled->ins_seen;
+        const Part filled = find(fills_);
+        Running& running = *filled.running;
+        if (running.ins_seen < running.ins) {
+            if (running.mover->in_done() <= running.ins_seen) break;  // the copy goes on
+            ++running.ins_seen;
         }
-        if (segment_->fill(fills_++)) segment_->wake();
+        ++fills_;
+        if (segment_->fill(filled.g)) segment_->wake();
         moved = true;
     }
     return moved;
@@ -215,10 +232,13 @@ void Engine::agree(std::uint64_t g) const {
 }
 
 bool Engine::add() {
-    if (adding_ >= fills_ || !segment_->filled(adding_)) return false;
-    agree(adding_);
-    add_share(segment_->wanted(adding_, segment_->local_rank()), adding_, 0);
-    count(adding_++);
+    if (adding_ >= fills_) return false;
+    const std::uint64_t g = find(adding_).g;
+    if (!segment_->filled(g)) return false;
+    agree(g);
+    add_share(segment_->wanted(g, segment_->local_rank()), g, 0);
+    count(g);
+    ++adding_;
     return true;
 }
 
@@ -253,49 +273,49 @@ double Engine::scale(const Signature& signature) const {
 }
 
 void Engine::count(std::uint64_t g) {
+    const bool direct = is_direct(segment_->wanted(g, segment_->local_rank()).signature);
     if (!segment_->add(g)) return;
     if (segment_->shape().networked)
         segment_->wake_network(0);
-    else if (!is_direct(segment_->wanted(g, segment_->local_rank()).signature))
-        segment_->wake();
+    else if (segment_->shape().threads > 1 || !direct)
+        segment_->wake();  // a small chunk's result waits for no one's sum
 }
 
 bool Engine::empty() {
     bool moved = false;
-    if (draining_ < adding_) {
-        Running* running = find(draining_);
-        if (running->direct || segment_->ready(draining_)) {
-            const Part at = part(*running, draining_);
-            const std::size_t size = size_of(running->signature.dtype);
-            if (running->direct && at.count) {
-                std::array<const void*, kMaxLocal> inputs{};
-                const int n = segment_->shape().local_size;
-                for (int each = 0; each < n; ++each) inputs[each] = segment_->input(each, draining_);
-                reduce(running->signature.dtype, running->signature.op, inputs.data(), n,
-                       running->out, at.count, scale(running->signature));
-            } else if (takes(running->signature) && at.count) {
-                running->mover->out(running->out + at.offset * size, segment_->result(draining_),
-                                    at.count * size);
-                ++running->outs;
-            }
-            ++draining_;
-            moved = true;
+    const Part next = draining_ < adding_ ? find(draining_) : Part{};
+    if (next.running && (next.running->direct || segment_->ready(next.g))) {
+        Running& running = *next.running;
+        const std::size_t size = size_of(running.signature.dtype);
+        if (running.direct && next.count) {
+            std::array<const void*, kMaxLocal> inputs{};
+            const int n = segment_->shape().local_size;
+            for (int each = 0; each < n; ++each) inputs[each] = segment_->input(each, next.g);
+            reduce(running.signature.dtype, running.signature.op, inputs.data(), n, running.out,
+                   next.count, scale(running.signature));
+        } else if (takes(running.signature) && next.count) {
+            running.mover->out(running.out + next.offset * size, segment_->result(next.g),
+                               next.count * size);
+            ++running.outs;
         }
+        ++draining_;
+        moved = true;
     }
     while (drains_ < draining_) {
-        Running* running = find(drains_);
-        if (running->outs_seen < running->outs) {
-            if (running->mover->out_done() <= running->outs_seen) break;
-            ++running->outs_seen;
+        const Part drained = find(drains_);
+        Running& running = *drained.running;
+        if (running.outs_seen < running.outs) {
+            if (running.mover->out_done() <= running.outs_seen) break;
+            ++running.outs_seen;
         }
-        const bool last = drains_ + 1 == running->first + running->chunks;
-        if (segment_->drain(drains_++)) {
+        ++drains_;
+        if (segment_->drain(drained.g)) {
             segment_->wake();
             segment_->wake_network(0);
             segment_->wake_network(1);
         }
         moved = true;
-        if (last) {
+        if (drained.last) {
             std::lock_guard<std::mutex> lock(queue_mutex_);
             queue_.pop_front();
             window_.erase(window_.begin());
@@ -308,19 +328,27 @@ bool Engine::empty() {
 
 // Adds beside the driver; shared memory says what there is to do.
 void Engine::adder(int thread) {
-    for (std::uint64_t g = 0; !stopping_ && !aborted();) {
-        const std::uint32_t seen = segment_->epoch();
-        if (!segment_->filled(g)) {
-            segment_->wait(seen, kSleepMs);
-            continue;
+    std::uint64_t trees[kTrees] = {};
+    while (!stopping_ && !aborted()) {
+        std::uint64_t chunks = 1;
+        for (std::uint64_t index = 0; index < chunks; ++index) {
+            const std::uint64_t g = trees[index % kTrees]++ * kTrees + index % kTrees;
+            for (;;) {
+                const std::uint32_t seen = segment_->epoch();
+                if (segment_->filled(g)) break;
+                if (stopping_ || aborted()) return;
+                segment_->wait(seen, kSleepMs);
+            }
+            try {
+                agree(g);
+            } catch (const Error&) {
+                return;  // the driver says so
+            }
+            const Wanted& wanted = segment_->wanted(g, segment_->local_rank());
+            chunks = chunks_of(wanted.signature);
+            add_share(wanted, g, thread);
+            count(g);
         }
-        try {
-            agree(g);
-        } catch (const Error&) {
-            return;  // the driver says so
-        }
-        add_share(segment_->wanted(g, segment_->local_rank()), g, thread);
-        count(g++);
     }
 }
 

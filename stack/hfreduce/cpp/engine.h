@@ -1,5 +1,7 @@
 // Runs a rank's operations, in the order in which they were asked for, chunk by chunk.
 //
+// An operation's chunks take the two trees in turn, the first of each tree 0, so that the same
+// operation is added up in the same order each time. Chunk g = 2 k + tree is the k-th of a tree.
 // A chunk is filled by every rank of the node, added by all of them, a share each, taken through
 // the trees by the node's network threads where there are other nodes, and drained by every rank.
 // Chunks of several operations are under way at once. Whoever waits for an operation drives it; a
@@ -43,8 +45,8 @@ class Engine {
     bool done(std::uint64_t number) const { return number < completed_.load(); }
 
     std::uint64_t submitted() const { return sequence_.load(); }
-    // Chunks of all operations that were submitted.
-    std::uint64_t chunks() const { return chunks_.load(); }
+    // Chunks of all operations that were submitted, of a tree.
+    std::uint64_t chunks(int tree) const { return tree_chunks_[tree].load(); }
 
     // Have every wait, here and on this node, end with the text.
     void abort(const std::string& text);
@@ -65,21 +67,26 @@ class Engine {
         const std::byte* in;
         std::byte* out;
         std::shared_ptr<Mover> mover;
-        std::uint64_t first;   // chunk
+        std::uint64_t first;          // place of its first chunk among all that this rank has
         std::uint64_t chunks;
+        std::uint64_t trees[kTrees];  // number of its first chunk in each tree
         std::size_t each;      // elements of a chunk
         bool direct;           // small: every rank adds it all, into its own memory
         std::uint64_t ins = 0, outs = 0;              // copies asked for
         std::uint64_t ins_seen = 0, outs_seen = 0;    // chunks counted as filled, drained
     };
-    struct Part {  // of an operation: one chunk's
-        std::size_t offset, count;  // elements
+    struct Part {  // one chunk of an operation
+        Running* running = nullptr;
+        std::uint64_t g = 0;
+        std::size_t offset = 0, count = 0;  // elements
+        bool last = false;
     };
 
     std::shared_ptr<Segment> segment_;
     EngineOptions options_;
     std::atomic<std::uint64_t> sequence_{0};
-    std::atomic<std::uint64_t> chunks_{0};
+    std::uint64_t chunks_ = 0;
+    std::atomic<std::uint64_t> tree_chunks_[kTrees] = {};
     std::atomic<std::uint64_t> completed_{0};
 
     mutable std::mutex queue_mutex_;
@@ -87,6 +94,7 @@ class Engine {
     std::condition_variable asked_, ended_;
     std::mutex drive_mutex_;                          // one thread drives at a time
     std::vector<std::shared_ptr<Running>> window_;    // the driver's view of the queue
+    // Places of the next chunk to copy in, count as filled, add, copy out, count as drained.
     std::uint64_t filling_ = 0, fills_ = 0, adding_ = 0, draining_ = 0, drains_ = 0;
 
     std::atomic<bool> resting_{false};
@@ -99,8 +107,9 @@ class Engine {
     std::thread background_;
     std::vector<std::thread> adders_;
 
-    Running* find(std::uint64_t g);
-    static Part part(const Running& running, std::uint64_t g);
+    // The chunk at a place among all; none if it was not asked for yet.
+    Part find(std::uint64_t at) const;
+    std::uint64_t chunks_of(const Signature& signature) const;
     bool gives(const Signature& signature) const;
     bool takes(const Signature& signature) const;
     bool step();

@@ -3,6 +3,7 @@
 #include "pause.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <deque>
 
@@ -15,6 +16,7 @@ namespace hfreduce {
 namespace {
 
 constexpr int kSleepMs = 50;
+constexpr auto kLossPatience = std::chrono::seconds(1);
 constexpr int kUp = 0;
 constexpr int kDown = 1;
 
@@ -90,9 +92,8 @@ void Network::start(NetworkOptions options, const std::vector<std::string>& up_a
         const TreePlace& place = options_.trees[tree];
         const auto lost = [this](int node) {
             return [this, node](const std::string& why) {
-                if (!stopping_)
-                    engine_->abort("the connection to rank " +
-                                   std::to_string(options_.first_ranks[node]) + " was lost: " + why);
+                lose("the connection to rank " + std::to_string(options_.first_ranks[node]) +
+                     " was lost: " + why);
             };
         };
         if (place.parent >= 0)
@@ -123,6 +124,7 @@ void Network::run(Side& side, int thread, const std::function<bool()>& step) {
     std::atomic<std::uint32_t>& sleeps = segment_->network_sleeps(thread);
     try {
         for (int idle = 0; !stopping_ && !engine_->aborted();) {
+            look_for_losses();
             bool moved = side.worker.progress();
             moved |= step();
             if (moved) {
@@ -139,6 +141,32 @@ void Network::run(Side& side, int thread, const std::function<bool()>& step) {
     } catch (const Error& error) {
         engine_->abort(error.what());
     }
+}
+
+// A node that ends the job ends its connections too. The monitor says why, and is a moment later.
+void Network::lose(const std::string& text) {
+    std::lock_guard<std::mutex> lock(lost_mutex_);
+    if (!lost_text_.empty() || stopping_) return;
+    lost_text_ = text;
+    lost_at_ = std::chrono::steady_clock::now();
+}
+
+void Network::look_for_losses() {
+    std::lock_guard<std::mutex> lock(lost_mutex_);
+    if (!lost_text_.empty() && std::chrono::steady_clock::now() - lost_at_ > kLossPatience)
+        throw Error(lost_text_);
+}
+
+bool Network::failed(const Message& message, int node) {
+    if (message.status == UCS_OK) return false;
+    lose("a message to or from rank " + std::to_string(options_.first_ranks[node]) +
+         " failed: " + ucs_status_string(message.status));
+    return true;
+}
+
+std::string Network::foreign() const {
+    return "a message of another job came to rank " +
+           std::to_string(options_.first_ranks[options_.node]);
 }
 
 int Network::node_of(std::uint32_t rank) const {
@@ -160,9 +188,7 @@ bool Network::falls(const Signature& signature, int tree, int child) const {
 }
 
 void Network::check(const Header& header, std::uint64_t g, int node) const {
-    if (header.job != options_.job || header.g != g)
-        throw Error("a message of another job came to rank " +
-                    std::to_string(options_.first_ranks[options_.node]));
+    if (header.job != options_.job || header.g != g) throw Error(foreign());
     const Signature& own = segment_->wanted(g, 0).signature;
     if (header.signature == own && header.elements == segment_->wanted(g, 0).elements) return;
     throw Error(disagreement(options_.first_ranks[node], header.signature,
@@ -179,9 +205,7 @@ bool Network::step_up(int tree) {
     const TreePlace& place = options_.trees[tree];
     bool moved = false;
     while (!up.sends.empty() && !up.sends.front().pending) {
-        if (up.sends.front().status != UCS_OK)
-            throw Error("sending to rank " + std::to_string(options_.first_ranks[place.parent]) +
-                        " failed: " + ucs_status_string(up.sends.front().status));
+        if (failed(up.sends.front(), place.parent)) return moved;
         up.sends.pop_front();
         ++segment_->sent_up(tree);
         segment_->wake();
@@ -210,10 +234,8 @@ bool Network::step_up(int tree) {
     for (std::size_t c = 0; c < up.children.size(); ++c) {
         const Message& message = up.children[c].messages[slot];
         const std::byte* data = up.children[c].buffers[slot].data();
-        if (message.status != UCS_OK || message.bytes < kHeaderBytes)
-            throw Error("receiving from rank " +
-                        std::to_string(options_.first_ranks[place.children[c]]) +
-                        " failed: " + ucs_status_string(message.status));
+        if (failed(message, place.children[c])) return moved;
+        if (message.bytes < kHeaderBytes) throw Error(foreign());
         check(*reinterpret_cast<const Header*>(data), g, place.children[c]);
         if (message.bytes == kHeaderBytes + bytes && bytes) inputs[n++] = data + kHeaderBytes;
     }
@@ -258,10 +280,7 @@ bool Network::step_down(int tree) {
     while (!down.sends.empty() && !down.sends.front().messages[0].pending &&
            !down.sends.front().messages[1].pending) {
         for (std::size_t c = 0; c < place.children.size(); ++c)
-            if (down.sends.front().messages[c].status != UCS_OK)
-                throw Error("sending to rank " +
-                            std::to_string(options_.first_ranks[place.children[c]]) + " failed: " +
-                            ucs_status_string(down.sends.front().messages[c].status));
+            if (failed(down.sends.front().messages[c], place.children[c])) return moved;
         down.sends.pop_front();
         ++sent_down_[tree];
         segment_->wake_network(kUp);
@@ -286,9 +305,8 @@ bool Network::step_down(int tree) {
         }
         if (down.awaited <= k || down.arriving[k % slots].pending) return moved;
         const Message& message = down.arriving[k % slots];
-        if (message.status != UCS_OK || message.bytes < kHeaderBytes)
-            throw Error("receiving from rank " + std::to_string(options_.first_ranks[place.parent]) +
-                        " failed: " + ucs_status_string(message.status));
+        if (failed(message, place.parent)) return moved;
+        if (message.bytes < kHeaderBytes) throw Error(foreign());
         check(*reinterpret_cast<const Header*>(segment_->result(g) - kHeaderBytes), g, place.parent);
     }
     const Header header = *reinterpret_cast<const Header*>(segment_->result(g) - kHeaderBytes);
@@ -311,10 +329,9 @@ bool Network::step_down(int tree) {
 }
 
 bool Network::idle() const {
-    const std::uint64_t chunks = engine_->chunks();
     for (int tree = 0; tree < kTrees; ++tree) {
-        const std::uint64_t of_tree = (chunks + 1 - tree) / kTrees;
-        if (segment_->sent_up(tree) < of_tree || sent_down_[tree] < of_tree) return false;
+        const std::uint64_t chunks = engine_->chunks(tree);
+        if (segment_->sent_up(tree) < chunks || sent_down_[tree] < chunks) return false;
     }
     return true;
 }

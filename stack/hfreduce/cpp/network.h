@@ -6,6 +6,7 @@
 // of its own; UCX chooses the transport.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -31,7 +32,7 @@ struct NetworkOptions {
     std::uint64_t job = 0;  // number of the job, in every message
 };
 
-class UcxWorker;
+struct Message;
 
 class Network {
   public:
@@ -69,6 +70,9 @@ class Network {
     std::atomic<std::uint64_t> sent_down_[kTrees] = {};
     std::atomic<std::uint64_t> sent_bytes_{0};
     std::atomic<bool> stopping_{false};
+    std::mutex lost_mutex_;
+    std::string lost_text_;
+    std::chrono::steady_clock::time_point lost_at_;
 
     void run(Side& side, int thread, const std::function<bool()>& step);
     bool step_up();
@@ -80,6 +84,10 @@ class Network {
     bool rises(const Signature& signature, int tree, int node) const;
     bool falls(const Signature& signature, int tree, int child) const;
     int node_of(std::uint32_t rank) const;
+    void lose(const std::string& text);
+    void look_for_losses();
+    bool failed(const Message& message, int node);
+    std::string foreign() const;
 };
 
 }  // namespace hfreduce

@@ -159,7 +159,7 @@ bool Segment::ready(std::uint64_t g) const {
 bool Segment::free(std::uint64_t g) const {
     if (g < static_cast<std::uint64_t>(shape_.depth)) return true;
     const std::uint64_t former = g - shape_.depth;
-    if (!drained(former)) return false;
+    if (!drained(former) || !added(former)) return false;
     return !shape_.networked ||
            sent_up(former % kTrees).load(std::memory_order_acquire) > former / kTrees;
 }

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hfreduce.errors import HFReduceError
+from hfreduce.node_profile import NodeProfile, profile_from
 
 CONFIG = Path("/etc/hfreduce/node.json")
 PORT_OFFSET = 5
 """From MASTER_PORT, as in the published benchmark: the port itself is torch's."""
 MOST_CHUNK_BYTES = 64 << 20
 _KEYS = {
-    "net_devices", "numa_node", "service_level", "traffic_class", "zone", "position",
-    "timeout_s", "silence_s", "threads", "chunk_bytes", "depth", "profile",
+    "net_devices", "numa_node", "service_level", "traffic_class", "tree_order",
+    "tree_zone_sizes", "timeout_s", "silence_s", "threads", "chunk_bytes", "depth", "profile",
 }  # fmt: skip
 
 
@@ -143,22 +145,60 @@ def node_settings(path: Path | None = None) -> NodeSettings:
     Raises:
         HFReduceError: the file is named and missing, or a key is unknown or of a wrong kind.
     """
-    named = path or (Path(os.environ["HFREDUCE_CONFIG"]) if "HFREDUCE_CONFIG" in os.environ else None)
+    file, said = _file(path)
+    values = {key: value for key, value in said.items() if value is not None}
+    for key in ("profile", "tree_order", "tree_zone_sizes"):
+        values.pop(key, None)
+    if "net_devices" in values:
+        values["net_devices"] = tuple(values["net_devices"])
+    zone, position = _place(said, socket.gethostname().partition(".")[0])
+    try:
+        found = _checked(replace(NodeSettings(zone=zone, position=position), **values), str(file))
+    except TypeError as error:
+        raise HFReduceError(f"{file}: a value is of a wrong kind: {error}") from None
+    return _overridden(found)
+
+
+def node_profile(path: Path | None = None) -> NodeProfile | None:
+    """Return what the node's file says of the node's hardware, None where it says nothing.
+
+    Raises:
+        HFReduceError: as node_settings().
+        ProfileError: the profile is not one.
+    """
+    said = _file(path)[1].get("profile")
+    return profile_from(said) if said else None
+
+
+def _file(path: Path | None) -> tuple[Path, dict[str, Any]]:
+    named = path or (Path(text) if (text := os.environ.get("HFREDUCE_CONFIG")) else None)
     file = named or CONFIG
-    if not file.exists():
-        if named:
-            raise HFReduceError(f"{file} does not exist")
-        return _overridden(NodeSettings())
+    if not named and not file.exists():
+        return file, {}
     try:
         said: dict[str, Any] = json.loads(file.read_text())
     except (OSError, ValueError) as error:
         raise HFReduceError(f"{file} cannot be read: {error}") from None
+    if not isinstance(said, dict):
+        raise HFReduceError(f"{file} holds no object")
     if unknown := sorted(set(said) - _KEYS):
-        raise HFReduceError(f"{file}: unknown key {unknown[0]}; there are {', '.join(sorted(_KEYS))}")
-    values = {key: value for key, value in said.items() if key != "profile"}
-    if "net_devices" in values:
-        values["net_devices"] = tuple(values["net_devices"])
-    return _overridden(_checked(replace(NodeSettings(), **values), str(file)))
+        raise HFReduceError(
+            f"{file}: unknown key {unknown[0]}; there are {', '.join(sorted(_KEYS))}"
+        )
+    return file, said
+
+
+def _place(said: Mapping[str, Any], host: str) -> tuple[str, int]:
+    """Return the host's zone, by number, and its position in the order of the site's trees."""
+    order: list[str] = said.get("tree_order") or []
+    if host not in order:
+        return "", 0
+    position, passed = order.index(host), 0
+    for zone, size in enumerate(said.get("tree_zone_sizes") or []):
+        passed += size
+        if position < passed:
+            return str(zone), position
+    return "", position
 
 
 def _overridden(settings: NodeSettings) -> NodeSettings:

@@ -1,0 +1,113 @@
+"""Jobs of several processes on this machine, for the tests.
+
+A rank is a process of its own that runs a function of a test module; what it returns, or the
+error that it raised, comes back by a pipe. Nodes are groups of ranks: to the package they are
+apart, on the machine they share the loopback interface.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+SECRET = "a secret of the tests, long enough"
+_CONTEXT = multiprocessing.get_context("spawn")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a rank ended."""
+
+    value: Any = None
+    error: str = ""
+    exit_code: int | None = None
+    after_s: float = 0.0
+
+
+class Job:
+    """Ranks that run."""
+
+    def __init__(
+        self, function: Callable[..., Any], ranks: int, local: int, *, timeout_s: float = 20.0,
+        silence_s: float = 10.0, arguments: Sequence[Any] = (), environment: dict[str, str] | None = None,
+    ) -> None:  # fmt: skip
+        """Start them."""
+        port = _free_port()
+        self.started_s = time.monotonic()
+        self.processes, self._pipes = [], []
+        for rank in range(ranks):
+            here, there = _CONTEXT.Pipe(duplex=False)
+            said = {
+                "RANK": rank, "WORLD_SIZE": ranks, "LOCAL_RANK": rank % local,
+                "LOCAL_WORLD_SIZE": min(local, ranks - rank // local * local),
+                "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port - 5, "HFREDUCE_SECRET": SECRET,
+                "HFREDUCE_TIMEOUT_S": timeout_s, "HFREDUCE_SILENCE_S": silence_s,
+                "UCX_WARN_UNUSED_ENV_VARS": "n", **(environment or {}),
+            }  # fmt: skip
+            process = _CONTEXT.Process(
+                target=_rank, args=(there, {k: str(v) for k, v in said.items()}, function, arguments),
+                daemon=True,
+            )  # fmt: skip
+            process.start()
+            there.close()
+            self.processes.append(process)
+            self._pipes.append(here)
+
+    def outcomes(self, within_s: float = 60.0) -> list[Outcome]:
+        """Wait for the ranks; one that does not end in time is killed and fails the test."""
+        limit_s = time.monotonic() + within_s
+        found = []
+        for process, pipe in zip(self.processes, self._pipes, strict=True):
+            said: tuple[Any, str] = (None, "it said nothing")
+            try:
+                if pipe.poll(max(0.0, limit_s - time.monotonic())):
+                    said = pipe.recv()
+            except EOFError:
+                pass
+            after_s = time.monotonic() - self.started_s
+            process.join(max(0.1, limit_s - time.monotonic()))
+            hung = process.is_alive()
+            if hung:
+                process.kill()
+                process.join()
+            assert not hung, f"rank {self._pipes.index(pipe)} did not end within {within_s} s"
+            found.append(Outcome(said[0], said[1], process.exitcode, after_s))
+        return found
+
+    def wait_for(self, text: str, ranks: Sequence[int] | None = None) -> None:
+        """Wait until ranks have said `text` with say()."""
+        for rank in range(len(self._pipes)) if ranks is None else ranks:
+            assert self._pipes[rank].poll(30), f"rank {rank} does not say {text}"
+            said = self._pipes[rank].recv()
+            assert said == ("said", text), said
+
+
+def _rank(
+    pipe: Connection, environment: dict[str, str], function: Callable[..., Any], arguments: Sequence[Any]
+) -> None:  # fmt: skip
+    os.environ.update(environment)
+    try:
+        value = function(pipe, *arguments)
+    except Exception as error:
+        pipe.send((None, f"{type(error).__name__}: {error}"))
+    else:
+        pipe.send((value, ""))
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def run(function: Callable[..., Any], ranks: int, local: int, *arguments: Any, **options: Any) -> list[Any]:
+    """Run a function on every rank and return what each returned; an error fails the test."""
+    outcomes = Job(function, ranks, local, arguments=arguments, **options).outcomes(180)
+    errors = [outcome.error for outcome in outcomes]
+    assert not any(errors), errors
+    return [outcome.value for outcome in outcomes]
