@@ -24,10 +24,13 @@ demo: setup-what-can-be ## Plan, render and prove Fire-Flyer 2; raise the lab an
 setup-test:
 	@scripts/setup-system test
 	@scripts/setup-python
+	@scripts/setup-stack
 
 .PHONY: test
 test: setup-test lint ## Lint, unit tests, real software, every role in containers, the lab
 	$(VENV)/python -m pytest -q -n auto tests/unit tests/errors src
+	cd stack/hfreduce && ../../.venv-stack/bin/python -m pytest -q
+	cd stack/haiscale && ../../.venv-stack/bin/python -m pytest -q
 	$(VENV)/python -m pytest -q tests/prove tests/report
 	$(VENV)/python -m tests.images.molecule
 	$(VENV)/python -m pytest -q tests/lab
@@ -60,4 +63,4 @@ lab-down: ## Remove the lab: its containers, networks and files
 
 .PHONY: clean
 clean: lab-down ## Remove the lab, and everything that was built
-	rm -rf build .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis .ansible
+	rm -rf build stack/*/build .venv-stack .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis .ansible

@@ -34,9 +34,16 @@ class Job:
     """Ranks that run."""
 
     def __init__(
-        self, function: Callable[..., Any], ranks: int, local: int, *, timeout_s: float = 20.0,
-        silence_s: float = 10.0, arguments: Sequence[Any] = (), environment: dict[str, str] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        function: Callable[..., Any],
+        ranks: int,
+        local: int,
+        *,
+        timeout_s: float = 20.0,
+        silence_s: float = 10.0,
+        arguments: Sequence[Any] = (),
+        environment: dict[str, str] | None = None,
+    ) -> None:
         """Start them."""
         port = _free_port()
         self.started_s = time.monotonic()
@@ -44,16 +51,23 @@ class Job:
         for rank in range(ranks):
             here, there = _CONTEXT.Pipe(duplex=False)
             said = {
-                "RANK": rank, "WORLD_SIZE": ranks, "LOCAL_RANK": rank % local,
+                "RANK": rank,
+                "WORLD_SIZE": ranks,
+                "LOCAL_RANK": rank % local,
                 "LOCAL_WORLD_SIZE": min(local, ranks - rank // local * local),
-                "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port - 5, "HFREDUCE_SECRET": SECRET,
-                "HFREDUCE_TIMEOUT_S": timeout_s, "HFREDUCE_SILENCE_S": silence_s,
-                "UCX_WARN_UNUSED_ENV_VARS": "n", **(environment or {}),
-            }  # fmt: skip
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": port - 5,
+                "HFREDUCE_SECRET": SECRET,
+                "HFREDUCE_TIMEOUT_S": timeout_s,
+                "HFREDUCE_SILENCE_S": silence_s,
+                "UCX_WARN_UNUSED_ENV_VARS": "n",
+                **(environment or {}),
+            }
             process = _CONTEXT.Process(
-                target=_rank, args=(there, {k: str(v) for k, v in said.items()}, function, arguments),
+                target=_rank,
+                args=(there, {k: str(v) for k, v in said.items()}, function, arguments),
                 daemon=True,
-            )  # fmt: skip
+            )
             process.start()
             there.close()
             self.processes.append(process)
@@ -89,8 +103,11 @@ class Job:
 
 
 def _rank(
-    pipe: Connection, environment: dict[str, str], function: Callable[..., Any], arguments: Sequence[Any]
-) -> None:  # fmt: skip
+    pipe: Connection,
+    environment: dict[str, str],
+    function: Callable[..., Any],
+    arguments: Sequence[Any],
+) -> None:
     os.environ.update(environment)
     try:
         value = function(pipe, *arguments)
@@ -105,7 +122,9 @@ def _free_port() -> int:
         return int(server.getsockname()[1])
 
 
-def run(function: Callable[..., Any], ranks: int, local: int, *arguments: Any, **options: Any) -> list[Any]:
+def run(
+    function: Callable[..., Any], ranks: int, local: int, *arguments: Any, **options: Any
+) -> list[Any]:
     """Run a function on every rank and return what each returned; an error fails the test."""
     outcomes = Job(function, ranks, local, arguments=arguments, **options).outcomes(180)
     errors = [outcome.error for outcome in outcomes]

@@ -34,9 +34,11 @@ def _all_sizes(_pipe: Any, dtype: str) -> list[str]:
             exact = np.array(all_given, dtype=np.float64)
             scale = np.abs(exact).sum(axis=0) if size else np.zeros(0)
             for op, wanted in (
-                ("sum", exact.sum(axis=0)), ("max", exact.max(axis=0)), ("min", exact.min(axis=0)),
+                ("sum", exact.sum(axis=0)),
+                ("max", exact.max(axis=0)),
+                ("min", exact.min(axis=0)),
                 ("avg", exact.mean(axis=0)),
-            ):  # fmt: skip
+            ):
                 if op == "avg" and dtype in ("int32", "int64", "uint8"):
                     continue
                 array = all_given[job.rank].copy()
@@ -47,7 +49,11 @@ def _all_sizes(_pipe: Any, dtype: str) -> list[str]:
                 else:
                     share = scale / (ranks if op == "avg" else 1)
                     room = share * _EPSILON[dtype] * ranks + 2.0**-24
-                    assert (np.abs(got - wanted) <= room).all(), (op, size, np.abs(got - wanted).max())
+                    assert (np.abs(got - wanted) <= room).all(), (
+                        op,
+                        size,
+                        np.abs(got - wanted).max(),
+                    )
                 again = np.empty_like(array)
                 job.allreduce(all_given[job.rank], op, out=again)
                 assert again.tobytes() == array.tobytes()
@@ -121,8 +127,12 @@ def _concurrent(_pipe: Any) -> None:
     import hfreduce
 
     with hfreduce.Communicator() as job:
-        arrays = [np.full(size, float(job.rank + i)) for i, size in enumerate((10, 300_000, 7) * 20)]
-        works = [job.allreduce(array, wait=False, name=f"layer {i}") for i, array in enumerate(arrays)]
+        arrays = [
+            np.full(size, float(job.rank + i)) for i, size in enumerate((10, 300_000, 7) * 20)
+        ]
+        works = [
+            job.allreduce(array, wait=False, name=f"layer {i}") for i, array in enumerate(arrays)
+        ]
         for work in reversed(works):
             work.wait()
             assert work.done()
@@ -146,7 +156,9 @@ def _others(_pipe: Any) -> None:
                 assert (array == root).all()
                 array = np.full(size, job.rank + 1, np.int64)
                 job.reduce(array, root)
-                mine = job.world_size * (job.world_size + 1) // 2 if job.rank == root else job.rank + 1
+                mine = (
+                    job.world_size * (job.world_size + 1) // 2 if job.rank == root else job.rank + 1
+                )
                 assert (array == mine).all()
                 array = np.full(size, 2.0**job.rank)
                 job.reduce(array, root, "max")

@@ -93,8 +93,10 @@ def _disagree(pipe: Any, kind: str) -> None:
 def test_ranks_that_disagree_are_named(ranks: int, local: int, kind: str) -> None:
     outcomes = Job(_disagree, ranks, local, arguments=(kind,), silence_s=SILENCE_S).outcomes(30)
     for outcome in outcomes:
-        assert re.search(r"rank \d+ called allreduce\(.*\) as operation 1, rank \d+ called allreduce",
-                         outcome.error), outcome.error  # fmt: skip
+        assert re.search(
+            r"rank \d+ called allreduce\(.*\) as operation 1, rank \d+ called allreduce",
+            outcome.error,
+        ), outcome.error
         last = ranks - 1 if local == 1 or local == ranks else ranks - local
         assert re.search(rf"rank ({last}|{ranks - 1})\b", outcome.error), outcome.error
 
@@ -155,8 +157,10 @@ def _comes_late(pipe: Any, absent: int) -> None:
 def test_a_rank_that_never_comes_is_named(ranks: int, local: int, absent: int) -> None:
     outcomes = Job(_comes_late, ranks, local, arguments=(absent,), timeout_s=2).outcomes(30)
     node = absent // local * local
-    assert re.search(rf"ranks? ({node}, )?{absent}\b|rank {absent} of this node", outcomes[
-        0 if local == 1 or node == 0 else node].error), outcomes  # fmt: skip
+    assert re.search(
+        rf"ranks? ({node}, )?{absent}\b|rank {absent} of this node",
+        outcomes[0 if local == 1 or node == 0 else node].error,
+    ), outcomes
 
 
 def _joins(pipe: Any) -> float:
@@ -222,19 +226,47 @@ def test_launch_ends_all_when_one_fails() -> None:
     program = "import os, time; r = int(os.environ['RANK']); r == 1 and os._exit(7); time.sleep(60)"
     started_s = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-m", "hfreduce.launch", "--ranks-per-node", "3", "--", sys.executable, "-c",
-         program], check=False, timeout=30,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "hfreduce.launch",
+            "--ranks-per-node",
+            "3",
+            "--",
+            sys.executable,
+            "-c",
+            program,
+        ],
+        check=False,
+        timeout=30,
+    )
     assert done.returncode == 7
     assert time.monotonic() - started_s < 10
 
 
 def test_check_prints_what_the_roles_read() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "hfreduce.launch", "--ranks-per-node", "2", "--port", "29950", "--",
-         sys.executable, "-m", "hfreduce.check", "--bytes", "1M", "--json"],
-        check=False, timeout=60, capture_output=True, text=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "hfreduce.launch",
+            "--ranks-per-node",
+            "2",
+            "--port",
+            "29950",
+            "--",
+            sys.executable,
+            "-m",
+            "hfreduce.check",
+            "--bytes",
+            "1M",
+            "--json",
+        ],
+        check=False,
+        timeout=60,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     assert '"correct": true' in done.stdout
     assert '"bytes": 1048576' in done.stdout

@@ -70,7 +70,8 @@ def _of_numpy(array: Array, dtype: str | None, written: bool) -> Buffer:
         raise HFReduceError(f"{name} cannot be reduced; there are {', '.join(DTYPES)}")
     if _core.size_of(kind) != array.dtype.itemsize:
         raise HFReduceError(
-            f"{name} has {_core.size_of(kind)} bytes, the array's {array.dtype} {array.dtype.itemsize}"
+            f"{name} has {_core.size_of(kind)} bytes, the array's {array.dtype}"
+            f" {array.dtype.itemsize}"
         )
     if written and not array.flags.writeable:
         raise HFReduceError("the array is read-only")

@@ -63,9 +63,7 @@ class Communicator:
     Not for use by several threads at once, but for waiting.
     """
 
-    def __init__(
-        self, job: JobSettings | None = None, node: NodeSettings | None = None
-    ) -> None:
+    def __init__(self, job: JobSettings | None = None, node: NodeSettings | None = None) -> None:
         """Find the other ranks.
 
         Args:
@@ -195,7 +193,7 @@ class Communicator:
         self._core.abort(f"rank {self.rank} ended the job: {why}")
 
     def sent_bytes(self) -> int:
-        """Return the payload that this node has sent to others, in bytes; 0 but at its first rank."""
+        """Return the bytes that this node sent to others; 0 but at its first rank."""
         return self._core.sent_bytes()
 
     def close(self) -> None:

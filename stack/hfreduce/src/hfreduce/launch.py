@@ -28,7 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--node-rank", type=int, default=0)
     parser.add_argument("--ranks-per-node", type=int, required=True)
     parser.add_argument("--host", default="127.0.0.1", help="where rank 0 listens")
-    parser.add_argument("--port", type=int, default=29500, help="MASTER_PORT; hfreduce takes it + 5")
+    parser.add_argument(
+        "--port", type=int, default=29500, help="MASTER_PORT; hfreduce takes it + 5"
+    )
     parser.add_argument("--secret-file", help="the job's secret, the same on every node")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     said = parser.parse_args(argv)
@@ -70,7 +72,9 @@ def _run(environments: Sequence[dict[str, str]], command: Sequence[str]) -> int:
     try:
         for environment in environments:
             running.append(
-                subprocess.Popen(command, env=environment, preexec_fn=_die_with_parent)
+                subprocess.Popen(  # noqa: S603 - the user's own command
+                    command, env=environment, preexec_fn=_die_with_parent
+                )
             )
         while True:
             codes = [process.poll() for process in running]

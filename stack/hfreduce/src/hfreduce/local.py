@@ -7,6 +7,7 @@ user are heard (SO_PEERCRED), so one node needs no secret.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import json
@@ -115,9 +116,7 @@ class Door:
             raise HFReduceError(problem)
         self._met[local_rank] = connection
 
-    def admit(
-        self, said: dict[str, Any], descriptors: Sequence[int]
-    ) -> dict[int, socket.socket]:
+    def admit(self, said: dict[str, Any], descriptors: Sequence[int]) -> dict[int, socket.socket]:
         """Hand the memory to all, and return their connections by local rank."""
         for connection in self._met.values():
             _say(connection, said, descriptors)
@@ -157,7 +156,9 @@ def enter(job: JobSettings, timeout_s: float) -> Shared:
         data, descriptors, _, _ = socket.recv_fds(connection, _MOST_BYTES, 3)
     except OSError as error:
         connection.close()
-        raise HFReduceError(f"rank {job.first_rank} ended while it was waited for: {error}") from None
+        raise HFReduceError(
+            f"rank {job.first_rank} ended while it was waited for: {error}"
+        ) from None
     if not data:
         connection.close()
         raise HFReduceError(f"rank {job.first_rank} ended while it was waited for")
@@ -169,7 +170,5 @@ def enter(job: JobSettings, timeout_s: float) -> Shared:
 
 
 def _say(connection: socket.socket, said: dict[str, Any], descriptors: Sequence[int]) -> None:
-    try:
+    with contextlib.suppress(OSError):  # if it is gone, who watches it will say so
         socket.send_fds(connection, [json.dumps(said).encode()], list(descriptors))
-    except OSError:
-        pass  # it is gone: who watches it will say so

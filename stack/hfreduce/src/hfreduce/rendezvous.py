@@ -278,9 +278,7 @@ def _send_signed(
     connection: socket.socket, secret: bytes, purpose: bytes, nonces: bytes, said: Mapping[str, Any]
 ) -> None:
     body = json.dumps(said).encode()
-    connection.sendall(
-        struct.pack("!I", len(body)) + _code(secret, purpose, nonces, body) + body
-    )
+    connection.sendall(struct.pack("!I", len(body)) + _code(secret, purpose, nonces, body) + body)
 
 
 def _receive_signed(
