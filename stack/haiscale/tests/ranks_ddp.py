@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import sys
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,6 +14,8 @@ import torch.distributed as dist
 from haiscale.ddp import DistributedDataParallel
 from haiscale.errors import HaiscaleError
 from models import STEPS, TASKS, Task, optimizer
+
+FAKE = Path(__file__).parent / "fake_hfreduce"
 
 
 def losses_of(task: Task, *, reduced: bool = True, **options: Any) -> dict[str, Any]:
@@ -52,6 +56,9 @@ def after_stop(replica: DistributedDataParallel, task: Task) -> list[str]:
 
 
 def work(reduce_with: str) -> dict[str, Any]:
+    if reduce_with == "fake":
+        sys.path.insert(0, str(FAKE))
+        reduce_with = "hfreduce"
     found: dict[str, Any] = {
         name: losses_of(task, reduce_with=reduce_with) for name, task in TASKS.items()
     }
@@ -59,7 +66,25 @@ def work(reduce_with: str) -> dict[str, Any]:
     return found
 
 
+def order_of_buckets() -> list[str]:
+    """When the fake was given buckets, and when the first layer had its gradient."""
+    sys.path.insert(0, str(FAKE))
+    from hfreduce.torch import EVENTS
+
+    task = TASKS["gpt"]
+    replica = DistributedDataParallel(task.model(), bucket_cap_mb=0.001)
+    first = next(replica.parameters())
+    first.register_post_accumulate_grad_hook(lambda _: EVENTS.append("first layer"))
+    x, y = task.batch(0)
+    for _ in range(2):  # torch fills the buckets in the order that the first backward showed
+        EVENTS.clear()
+        task.loss(replica(x), y).backward()
+    return EVENTS
+
+
 def others() -> dict[str, Any]:
+    """What happens where hfreduce is not installed."""
+    sys.modules["hfreduce"] = None  # type: ignore[assignment]
     return {"said": said(), "buckets": own_hook(), "wrong": wrong()}
 
 

@@ -14,9 +14,13 @@ from models import TASKS, TOLERANCE, alone, furthest, learns
 from processes import run_ranks
 
 WORLD = 2
-HAS_HFREDUCE = importlib.util.find_spec("hfreduce") is not None
+HAS_HFREDUCE = (
+    importlib.util.find_spec("hfreduce") is not None
+    and importlib.util.find_spec("hfreduce.torch") is not None
+)
 BACKENDS = [
     "group",
+    "fake",
     pytest.param(
         "hfreduce", marks=pytest.mark.skipif(not HAS_HFREDUCE, reason="hfreduce is not installed")
     ),
@@ -51,12 +55,17 @@ def test_a_replica_is_not_trained_once_its_reducer_has_stopped(found: list[dict[
     ]
 
 
+def test_buckets_are_handed_to_hfreduce_while_the_backward_runs() -> None:
+    for events in run_ranks(WORLD, ranks_ddp.order_of_buckets):
+        assert events.count("bucket") > 3
+        assert events.index("bucket") < events.index("first layer")
+
+
 @pytest.fixture(scope="module", name="others")
 def of_two_ranks() -> list[dict[str, Any]]:
     return run_ranks(WORLD, ranks_ddp.others)
 
 
-@pytest.mark.skipif(HAS_HFREDUCE, reason="hfreduce is installed")
 def test_without_hfreduce_the_group_reduces_and_says_so_once(others: list[dict[str, Any]]) -> None:
     for rank in others:
         assert rank["said"] == [
@@ -69,7 +78,6 @@ def test_a_hook_of_the_users_is_taken(others: list[dict[str, Any]]) -> None:
     assert all(rank["buckets"] > 0 for rank in others)
 
 
-@pytest.mark.skipif(HAS_HFREDUCE, reason="hfreduce is installed")
 def test_refusals(others: list[dict[str, Any]]) -> None:
     assert others[0]["wrong"] == [
         "reduce_with is 'nccl'; it must be 'auto', 'hfreduce' or 'group'",

@@ -21,6 +21,7 @@ from haiscale.expert import average_replicas, expert_parameters
 logger = logging.getLogger("haiscale")
 
 ReduceWith = Literal["auto", "hfreduce", "group"]
+_BESIDE: dict[dist.ProcessGroup, dist.ProcessGroup] = {}
 
 
 class DistributedDataParallel(TorchDistributedDataParallel):
@@ -69,11 +70,7 @@ class DistributedDataParallel(TorchDistributedDataParallel):
         hfreduce = _hfreduce(reduce_with)
         self.gradient_group: dist.ProcessGroup = self.process_group
         if hfreduce is not None:
-            self.gradient_group = dist.new_group(
-                dist.get_process_group_ranks(self.process_group),
-                backend="hfreduce",
-                use_local_synchronization=True,
-            )
+            self.gradient_group = _beside(self.process_group)
             self.register_comm_hook(self.gradient_group, hfreduce.allreduce_hook)
         self.reducer: Any = Reducer(self.reducer, self._stop)
         self._stopped = False
@@ -104,12 +101,9 @@ class DistributedDataParallel(TorchDistributedDataParallel):
             self.reducer = wrapped
 
     def _stop(self) -> None:
-        if self._stopped:
-            return
-        self._stopped = True
-        dist.barrier(group=self.process_group)
-        if self.gradient_group is not self.process_group:
-            dist.destroy_process_group(self.gradient_group)
+        if not self._stopped:
+            self._stopped = True
+            dist.barrier(group=self.process_group)
 
 
 class Reducer:
@@ -118,7 +112,7 @@ class Reducer:
     def __init__(self, inner: Any, stop: Callable[[], None]) -> None:
         self.inner = inner
         self.stop = stop
-        """Wait for every replica and end HFReduce's threads. Every rank calls it."""
+        """Wait for every replica, and train no further. Every rank calls it, before its end."""
 
     def __getattr__(self, name: str) -> Any:
         """Return what torch's reducer has."""
@@ -129,6 +123,20 @@ def gradient_group(module: TorchDistributedDataParallel) -> dist.ProcessGroup:
     """Return the group that reduces a replica's gradients."""
     group = module.gradient_group if isinstance(module, DistributedDataParallel) else None
     return group or module.process_group
+
+
+def _beside(group: dist.ProcessGroup) -> dist.ProcessGroup:
+    """Return the group of the same ranks that HFReduce serves; replicas share it.
+
+    It lives as long as the process: the name of one that is destroyed would be given again.
+    """
+    if group not in _BESIDE:
+        _BESIDE[group] = dist.new_group(
+            dist.get_process_group_ranks(group),
+            backend="hfreduce",
+            use_local_synchronization=True,
+        )
+    return _BESIDE[group]
 
 
 def _hfreduce(reduce_with: ReduceWith) -> ModuleType | None:

@@ -1,0 +1,1 @@
+"""Stands for the package of stack/hfreduce, where that is not installed."""
