@@ -12,7 +12,7 @@ from pathlib import Path
 import torch.distributed as dist
 
 
-def work(script: str, arguments: list[str], port: int) -> str:
+def work(script: str, arguments: list[str], port: int, *folders: str) -> str:
     rank, world = dist.get_rank(), dist.get_world_size()
     dist.destroy_process_group()
     os.environ |= {
@@ -24,7 +24,7 @@ def work(script: str, arguments: list[str], port: int) -> str:
         "MASTER_PORT": str(port),
     }
     sys.argv = [script, *arguments]
-    sys.path.insert(0, str(Path(script).parent))
+    sys.path[:0] = [str(Path(script).parent), *folders]
     with redirect_stdout(StringIO()) as said:
         runpy.run_path(script, run_name="__main__")
     return said.getvalue()

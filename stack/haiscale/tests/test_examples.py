@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
@@ -18,6 +19,7 @@ import ranks_examples
 from processes import run_ranks
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+FAKE = str(Path(__file__).parent / "fake_hfreduce")
 SOURCES = Path(__file__).parents[1] / "src"
 STEPS, BATCH = 6, 32
 TOLERANCE = 2e-5
@@ -36,15 +38,18 @@ def losses_in(said: str) -> list[float]:
     return [float(each) for each in re.findall(r"^step \d+, loss (\d+\.\d+)$", said, re.MULTILINE)]
 
 
-def run(ranks: int, script: str, *arguments: str) -> list[float]:
-    """Return the losses that a script prints, its ranks started here."""
+def said_by(ranks: int, script: str, *arguments: str) -> str:
+    """Return what a script prints, its ranks started here and the fake of HFReduce beside it."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    options = [f"--steps={STEPS}", *arguments]
-    return losses_in(
-        run_ranks(ranks, ranks_examples.work, str(EXAMPLES / script), options, port)[0]
-    )
+    path = str(EXAMPLES / script)
+    return "".join(run_ranks(ranks, ranks_examples.work, path, [*arguments], port, FAKE))
+
+
+def run(ranks: int, script: str, *arguments: str) -> list[float]:
+    """Return the losses that a script prints, its ranks started here."""
+    return losses_in(said_by(ranks, script, f"--steps={STEPS}", *arguments))
 
 
 def torchrun(ranks: int, script: str, *arguments: str) -> list[float]:
@@ -126,3 +131,11 @@ def test_replicas() -> None:
         loss_of,
     )
     assert run(2, "train_cnn_ddp.py") == pytest.approx(wanted, abs=TOLERANCE)
+
+
+def test_the_benchmark_of_a_step() -> None:
+    said = said_by(2, "bench_ddp.py", "--layers=2", "--steps=2", "--warm-up=1")
+    found = json.loads(said)
+    assert found["ranks"] == 2
+    assert found["gradient_mib"] == 8
+    assert found["ratio"] == found["group_step_s"] / found["hfreduce_step_s"]
