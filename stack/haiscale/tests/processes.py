@@ -31,7 +31,7 @@ Work = Callable[..., Any]
 
 
 def run_ranks(
-    world: int, work: Work, *arguments: object, timeout_s: float = 60, **environ: str
+    world: int, work: Work, *arguments: object, timeout_s: float = 100, **environ: str
 ) -> list[Any]:
     """Call a function on every rank of a gloo group; return what each returned, by rank.
 
