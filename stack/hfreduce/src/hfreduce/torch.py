@@ -1,0 +1,246 @@
+"""torch's `hfreduce` backend and a hook for DistributedDataParallel.
+
+    import hfreduce.torch
+    dist.init_process_group("hfreduce")
+    model.register_comm_hook(None, hfreduce.torch.allreduce_hook)      # None: the default group
+
+all_reduce, reduce, broadcast and barrier are HFReduce's; what it does not have (gathers, sends, a
+product, a type that it does not know) goes to Gloo, over the same ranks. A tensor on a GPU is
+copied to the host and back, without overlap.
+
+Annotations are real ones here: torch reads those of a hook.
+"""
+
+import json
+import os
+import secrets
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Optional
+
+import torch
+import torch.distributed as dist
+
+from hfreduce.buffers import DTYPES
+from hfreduce.communicator import Communicator
+from hfreduce.communicator import Work as Pending
+from hfreduce.errors import HFReduceError
+from hfreduce.settings import JobSettings, node_settings
+
+_OPS = {
+    dist.ReduceOp.SUM: "sum",
+    dist.ReduceOp.AVG: "avg",
+    dist.ReduceOp.MIN: "min",
+    dist.ReduceOp.MAX: "max",
+}
+_REST = (
+    "allgather", "_allgather_base", "allgather_coalesced", "allgather_into_tensor_coalesced",
+    "allreduce_coalesced", "alltoall", "alltoall_base", "gather", "scatter", "reduce_scatter",
+    "_reduce_scatter_base", "reduce_scatter_tensor_coalesced", "send", "recv", "recv_anysource",
+)  # fmt: skip
+
+
+class HFReduceWork(dist._Work):
+    """An operation of a group."""
+
+    def __init__(self, future: torch.futures.Future, failure: list[HFReduceError]) -> None:
+        """Keep what wait() waits for."""
+        super().__init__()
+        self._future = future
+        self._failure = failure
+
+    def wait(self, timeout: Optional[timedelta] = None) -> bool:  # noqa: UP045 - as torch's
+        """Wait for the end; raises HFReduceError if the job cannot go on."""
+        self._future.wait()
+        if self._failure:
+            raise self._failure[0]
+        return True
+
+    def is_completed(self) -> bool:
+        """Whether it has ended."""
+        return bool(self._future.done())
+
+    def get_future(self) -> torch.futures.Future:
+        """Return a future of the tensors."""
+        return self._future
+
+
+class HFReduceGroup(dist.ProcessGroup):
+    """A process group whose sums are HFReduce's."""
+
+    def __init__(self, store: dist.Store, rank: int, size: int, timeout: timedelta) -> None:
+        """Find the other ranks by the store."""
+        super().__init__(rank, size)
+        self.communicator = Communicator(_job(store, rank, size, timeout))
+        self._waiter = ThreadPoolExecutor(1, thread_name_prefix="hfreduce")
+        self._rest = dist.ProcessGroupGloo(dist.PrefixStore("rest", store), rank, size, timeout)
+
+    def getBackendName(self) -> str:  # noqa: N802 - torch's name
+        """Return torch's name of the backend."""
+        return "hfreduce"
+
+    def allreduce(self, tensors: list[torch.Tensor], opts: Any = None) -> Any:
+        """Combine the ranks' tensors."""
+        operation = opts.reduceOp if opts else dist.ReduceOp.SUM
+        op = next((name for known, name in _OPS.items() if operation == known), None)
+        if op is None or not all(_known(tensor, op) for tensor in tensors):
+            return self._rest.allreduce(tensors, opts)
+        return self._start(tensors, lambda each: self.communicator.allreduce(each, op, wait=False))
+
+    def reduce(self, tensors: list[torch.Tensor], opts: Any) -> Any:
+        """Combine the ranks' tensors at one."""
+        op = next((name for known, name in _OPS.items() if opts.reduceOp == known), None)
+        if op is None or not all(_known(tensor, op) for tensor in tensors):
+            return self._rest.reduce(tensors, opts)
+        root = opts.rootRank
+        return self._start(
+            tensors, lambda each: self.communicator.reduce(each, root, op, wait=False)
+        )
+
+    def broadcast(self, tensors: list[torch.Tensor], opts: Any) -> Any:
+        """Give every rank one's tensors, byte by byte: of any type."""
+        root = opts.rootRank
+        return self._start(
+            tensors,
+            lambda each: self.communicator.broadcast(
+                each.reshape(-1).view(torch.uint8), root, wait=False
+            ),
+        )
+
+    def barrier(self, opts: Any = None) -> Any:
+        """Wait for all ranks."""
+        return self._start([torch.empty(0)], lambda _: self.communicator.barrier(wait=False))
+
+    def shutdown(self) -> None:
+        """Leave."""
+        self._waiter.shutdown()
+        self.communicator.close()
+
+    def abort(self) -> None:
+        """End the job on every rank."""
+        self.communicator.abort("its process group was aborted")
+
+    def _start(self, tensors: list[torch.Tensor], operation: Any) -> HFReduceWork:
+        staged = [_staged(tensor) for tensor in tensors]
+        pending: list[Pending] = [operation(each) for each in staged]
+        future: torch.futures.Future = torch.futures.Future()
+        failure: list[HFReduceError] = []
+
+        def finish() -> None:
+            try:
+                for work in pending:
+                    work.wait()
+                for tensor, each in zip(tensors, staged, strict=True):
+                    if each is not tensor:
+                        tensor.copy_(each)
+            except HFReduceError as error:
+                failure.append(error)
+                future.set_exception(error)
+            else:
+                future.set_result(tensors)
+
+        self._waiter.submit(finish)
+        return HFReduceWork(future, failure)
+
+
+def _by_gloo(name: str) -> Any:
+    """Return a method of a group that Gloo serves; torch takes none but Python's for an override."""
+
+    def method(self: HFReduceGroup, *arguments: Any, **named: Any) -> Any:
+        return getattr(self._rest, name)(*arguments, **named)
+
+    return method
+
+
+for _name in _REST:
+    setattr(HFReduceGroup, _name, _by_gloo(_name))
+
+
+def allreduce_hook(
+    group: dist.ProcessGroup, bucket: dist.GradBucket
+) -> torch.futures.Future[torch.Tensor]:
+    """Average a bucket of gradients over the ranks, while the backward goes on.
+
+    Args:
+        group: of the backend `hfreduce`; None is the default group.
+        bucket: DistributedDataParallel's.
+
+    Raises:
+        HFReduceError: the group is another backend's.
+    """
+    group = group if group is not None else dist.group.WORLD
+    if not isinstance(group, HFReduceGroup):
+        raise HFReduceError(
+            f"the hook needs a group of backend hfreduce, not {type(group).__name__}"
+        )
+    options = dist.AllreduceOptions()
+    options.reduceOp = dist.ReduceOp.AVG
+    future = group.allreduce([bucket.buffer()], options).get_future()
+    return future.then(lambda done: done.value()[0])
+
+
+def _known(tensor: torch.Tensor, op: str) -> bool:
+    name = str(tensor.dtype).rpartition(".")[2]
+    return name in DTYPES and not (op == "avg" and not tensor.dtype.is_floating_point)
+
+
+def _staged(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the tensor, or a copy where it is not the processor's or not in one piece."""
+    return tensor.detach().to("cpu").contiguous() if _needs_copy(tensor) else tensor
+
+
+def _needs_copy(tensor: torch.Tensor) -> bool:
+    return tensor.device.type != "cpu" or not tensor.is_contiguous()
+
+
+def _job(store: dist.Store, rank: int, size: int, timeout: timedelta) -> JobSettings:
+    """Agree by torch's store on who is where, and on a secret."""
+    store.set_timeout(timeout)
+    node = f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()} {_network()}"
+    store.set(f"hfreduce/{rank}", node)
+    if rank == 0:
+        host = _own_address()
+        with socket.create_server((host, 0)) as server:
+            port = server.getsockname()[1]
+        meeting = {"host": host, "port": port, "secret": secrets.token_hex(32)}
+        store.set("hfreduce/meeting", json.dumps(meeting))
+    nodes = [store.get(f"hfreduce/{each}").decode() for each in range(size)]
+    own = [each for each in range(size) if nodes[each] == node]
+    if own != list(range(own[0], own[-1] + 1)):
+        raise HFReduceError(
+            f"the group's ranks {', '.join(map(str, own))} share a node and do not follow on each"
+            " other; give new_group() its ranks node by node"
+        )
+    meeting = json.loads(store.get("hfreduce/meeting"))
+    return JobSettings(
+        rank=rank,
+        world_size=size,
+        local_rank=rank - own[0],
+        local_size=len(own),
+        host=meeting["host"],
+        port=meeting["port"],
+        secret=meeting["secret"].encode(),
+    )
+
+
+def _network() -> str:
+    """Return what tells this network namespace from others: a node's ranks share one."""
+    return str(Path("/proc/self/ns/net").readlink())
+
+
+def _own_address() -> str:
+    """Return the address by which the other ranks can reach this one."""
+    target = (os.environ.get("MASTER_ADDR", "127.0.0.1"), 1)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(target)
+        return str(probe.getsockname()[0])
+
+
+def _create(store: dist.Store, rank: int, size: int, timeout: timedelta) -> dist.ProcessGroup:
+    return HFReduceGroup(store, rank, size, timeout)
+
+
+node_settings()  # a file that is wrong is said now, not in the first step
+dist.Backend.register_backend("hfreduce", _create, devices=["cpu", "cuda"])
