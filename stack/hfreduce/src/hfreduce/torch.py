@@ -77,6 +77,16 @@ class HFReduceGroup(dist.ProcessGroup):
         self._waiter = ThreadPoolExecutor(1, thread_name_prefix="hfreduce")
         self._rest = dist.ProcessGroupGloo(dist.PrefixStore("rest", store), rank, size, timeout)
 
+    @property
+    def group_name(self) -> str:
+        """Return the name that torch gave the group."""
+        return str(dist.distributed_c10d._world.pg_names[self])
+
+    @property
+    def pg_name(self) -> str:
+        """Return the same."""
+        return self.group_name
+
     def getBackendName(self) -> str:  # noqa: N802 - torch's name
         """Return torch's name of the backend."""
         return "hfreduce"
@@ -146,7 +156,7 @@ class HFReduceGroup(dist.ProcessGroup):
 
 
 def _by_gloo(name: str) -> Any:
-    """Return a method of a group that Gloo serves; torch takes none but Python's for an override."""
+    """Return a method that Gloo serves; only a function of Python's overrides torch's own."""
 
     def method(self: HFReduceGroup, *arguments: Any, **named: Any) -> Any:
         return getattr(self._rest, name)(*arguments, **named)
