@@ -68,7 +68,7 @@ def _train(backend: str) -> list[float]:
         replica.register_comm_hook(dist.group.WORLD, hfreduce.torch.allreduce_hook)
     optimizer = torch.optim.SGD(replica.parameters(), lr=0.01)
     losses = []
-    for step in range(5):
+    for _ in range(5):
         data = torch.randn(8 * ranks, 20, generator=torch.Generator().manual_seed(0)).double()
         wanted = data.sum(1, keepdim=True)
         optimizer.zero_grad()
