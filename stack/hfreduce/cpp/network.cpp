@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kSleepMs = 50;
 constexpr auto kLossPatience = std::chrono::seconds(1);
+constexpr std::size_t kMostChildren = 2;
 constexpr int kUp = 0;
 constexpr int kDown = 1;
 
@@ -38,7 +39,7 @@ struct Network::Header {
 struct Network::Side {
     UcxWorker worker;
     int event = -1;
-    int to[kTrees][2] = {{-1, -1}, {-1, -1}};  // connections, by tree and neighbour
+    int to[kTrees][kMostChildren] = {{-1, -1}, {-1, -1}};  // connections, by tree and neighbour
     std::thread thread;
 };
 
@@ -58,7 +59,7 @@ struct Network::DownTree {
     std::uint64_t awaited = 0;  // receives that were posted
     std::uint64_t next = 0;
     struct Forward {
-        Message messages[2];
+        Message messages[kMostChildren];
     };
     std::deque<Forward> sends;
 };
@@ -90,6 +91,7 @@ void Network::start(NetworkOptions options, const std::vector<std::string>& up_a
     const int slots = segment_->shape().depth / kTrees;
     for (int tree = 0; tree < kTrees; ++tree) {
         const TreePlace& place = options_.trees[tree];
+        if (place.children.size() > kMostChildren) throw Error("a node has too many below it");
         const auto lost = [this](int node) {
             return [this, node](const std::string& why) {
                 lose("the connection to rank " + std::to_string(options_.first_ranks[node]) +
@@ -227,7 +229,7 @@ bool Network::step_up(int tree) {
     const Signature& signature = wanted.signature;
     std::byte* const out = root ? segment_->result(g) : segment_->partial(g);
     const std::size_t bytes = wanted.elements * size_of(signature.dtype);
-    const void* inputs[3];
+    const void* inputs[kMostChildren + 1];
     int n = 0;
     if (!signature.from_one() || node_of(signature.root) == options_.node)
         inputs[n++] = segment_->partial(g);
