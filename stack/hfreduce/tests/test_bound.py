@@ -132,6 +132,11 @@ def test_ranks_without_gpus_share_the_memory_alone() -> None:
     assert rates(bound(profile, nodes=1, ranks=4)) == {"memory": 5.0}
 
 
+def test_arrays_of_processors_pass_no_root_port(node: NodeProfile) -> None:
+    found = bound(node, ranks=8, on_gpus=False)
+    assert rates(found) == {"network": 12.5, "memory": 20.0}
+
+
 def test_nothing_known_is_no_bound() -> None:
     assert bound(profile_from({"name": "container"})).binding is None
 

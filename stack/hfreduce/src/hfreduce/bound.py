@@ -34,8 +34,8 @@ go down once; we let both share the 37.5 GB/s (ours): GPU5 and GPU6 behind one p
 37.5 / 4 = 9.4 GB/s, where the paper measured a little over 8 and names this port as the cause.
 An adapter that has its port for itself is not counted: the paper takes it at line rate both ways.
 
-A node without GPUs adds up what its processors have: every rank's input is read once and its
-result written once, if all between stays in caches (ours).
+Arrays that processors have, in a node without GPUs or with, are read once and their results
+written once for every rank, if all between stays in caches (ours).
 """
 
 from __future__ import annotations
@@ -74,17 +74,25 @@ class Bound:
         return self.limits[0] if self.limits else None
 
 
-def bound(profile: NodeProfile, *, nodes: int = MANY_NODES, ranks: int | None = None) -> Bound:
+def bound(
+    profile: NodeProfile,
+    *,
+    nodes: int = MANY_NODES,
+    ranks: int | None = None,
+    on_gpus: bool = True,
+) -> Bound:
     """Return the limits of an allreduce over `nodes` such nodes with `ranks` on each.
 
     Without `ranks` there is one a GPU; rank i has GPU i, and round again if there are more.
+    `on_gpus` is false for arrays that the processors have, whatever else is in the node.
     """
     if nodes < 1:
         raise ProfileError(f"nodes is {nodes}; it must be at least 1")
     count = len(profile.gpus) or 1 if ranks is None else ranks
     if count < 1:
         raise ProfileError(f"ranks is {count}; it must be at least 1")
-    devices = tuple(rank % len(profile.gpus) for rank in range(count)) if profile.gpus else ()
+    gpus = len(profile.gpus) if on_gpus else 0
+    devices = tuple(rank % gpus for rank in range(count)) if gpus else ()
     found = [
         _memory(profile, devices, nodes) if devices else _host_memory(profile, count),
         _network(profile, nodes),
