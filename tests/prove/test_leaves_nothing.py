@@ -42,6 +42,14 @@ def ended(started: set[int]) -> None:
         time.sleep(0.05)
 
 
+@pytest.fixture(autouse=True)
+def _heeded() -> None:
+    """Have signals end programs that are started, also where the tests run under nohup."""
+    for number in (signal.SIGHUP, signal.SIGINT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
 ENDINGS = pytest.mark.parametrize(
     ("how", "status"),
     [
