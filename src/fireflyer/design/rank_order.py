@@ -68,7 +68,7 @@ def double_tree(size: int) -> tuple[Parents, Parents]:
     """Return both trees over `size` ranks: the second is the first, mirrored or shifted by one.
 
     >>> double_tree(4)
-    ((-1, 2, 0, 2), (1, 3, 1, -1))
+    ((2, 0, -1, 2), (1, -1, 3, 1))
     """
     one = tuple(_parent(rank, size) for rank in range(size))
     two = [-1] * size
@@ -81,9 +81,18 @@ def double_tree(size: int) -> tuple[Parents, Parents]:
 
 
 def _parent(rank: int, size: int) -> int:
-    """Return the rank above: odd ranks are leaves, rank 0 is the root."""
-    if rank == 0:
+    """Return the rank above. Odd ranks are leaves; the middle is the root.
+
+    Rank 0, which has no place in a tree of halves, stands between the root and its left half:
+    so both trees over 4 ranks are lines, and each rank has 3 neighbours in all and not up to 4.
+    """
+    root = 1 << (size - 1).bit_length() - 1 if size > 2 else 0
+    if rank == root:
         return -1
+    if rank == 0 or root == 0:
+        return root
+    if rank == root // 2:
+        return 0
     bit = rank & -rank
     above = (rank ^ bit) | (bit << 1)
     return above if above < size else rank ^ bit
@@ -92,8 +101,8 @@ def _parent(rank: int, size: int) -> int:
 def rooted_at_first(parents: Parents) -> Parents:
     """Return the same tree hung up at rank 0: the way from there to the old root is turned.
 
-    >>> rooted_at_first((1, 3, 1, -1))
-    (-1, 0, 1, 1)
+    >>> rooted_at_first((1, -1, 3, 1))
+    (-1, 0, 3, 1)
     """
     turned = list(parents)
     below, rank = -1, 0

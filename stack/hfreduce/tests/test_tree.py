@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from hfreduce.bound import between_nodes
 from hfreduce.tree import depth, double_tree, place, renumbered, trees_over
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +28,18 @@ def test_a_node_adds_in_one_tree_at_most(size: int) -> None:
     """A node that has others below it in both: at most one, where their number is odd."""
     one, two = (_children(tree) for tree in double_tree(size))
     assert sum(bool(a and b) for a, b in zip(one, two, strict=True)) <= size % 2
+
+
+@given(st.integers(2, 700))
+def test_the_load_is_even(size: int) -> None:
+    """What a node sends is half the data to each neighbour; bound.between_nodes() says how much."""
+    neighbours = [0] * size
+    for tree in double_tree(size):
+        for node, parent in enumerate(tree):
+            if parent >= 0:
+                neighbours[node] += 1
+                neighbours[parent] += 1
+    assert max(neighbours) / 2 == between_nodes(size)[0]
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=5))

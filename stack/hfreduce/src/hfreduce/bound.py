@@ -10,15 +10,15 @@ Memory, in reads and writes as multiples of the gradients' size (the paper, sect
     phase                     reads  writes   why
     device to host                -       8   one copy a GPU
     addition in the node          8       1
-    between nodes                 3       2   2 sent, 2 received, 1 added (4 nodes or more)
+    between nodes                 3       2   2 sent, 2 received, 1 added (5 nodes or more)
     host to device                2       -   GDRCopy: one read serves a NUMA node's four GPUs
                                   8       -   without it: one copy a GPU
 
 That is 24, or 30 without GDRCopy: 320 GB/s of practical bandwidth make 13.3 or 10.7 GB/s. For
 other numbers of GPUs and NUMA nodes the same phases are counted (ours). A node of the double
-tree talks to 4 neighbours and sends half the data to each; of 3 nodes to 3, of 2 to 1 in each
-tree, so that fewer nodes send 1.5 and 1 times the data and add 1 and 0.5 (ours). A node by
-itself has no phase between nodes.
+tree talks to 4 neighbours and sends half the data to each; of 3 or 4 nodes to 3, of 2 to 1 in
+each tree, so that fewer nodes send 1.5 and 1 times the data and add 1 and 0.5 (ours). A node
+by itself has no phase between nodes.
 
 NVLink pairs that reduce first (the paper, section IV-C, gives the steps and no count; ours): the
 two GPUs of a pair each copy half of the pair's sum to the host and fetch half of the result. So
@@ -49,7 +49,7 @@ from pathlib import Path
 
 from hfreduce.node_profile import NodeProfile, ProfileError, profile_from
 
-MANY_NODES = 4
+MANY_NODES = 5
 """From here on a node of the double tree has all the neighbours it can have."""
 
 
@@ -105,12 +105,12 @@ def bound(
 def between_nodes(nodes: int) -> tuple[float, float]:
     """Return how many times its data a node sends (and receives), and how many it adds.
 
-    >>> [between_nodes(nodes) for nodes in (1, 2, 3, 4, 1000)]
-    [(0.0, 0.0), (1.0, 0.5), (1.5, 1.0), (2.0, 1.0), (2.0, 1.0)]
+    >>> [between_nodes(nodes) for nodes in (1, 2, 3, 4, 5, 1000)]
+    [(0.0, 0.0), (1.0, 0.5), (1.5, 1.0), (1.5, 1.0), (2.0, 1.0), (2.0, 1.0)]
     """
     if nodes == 1:
         return 0.0, 0.0
-    neighbours = min(nodes, MANY_NODES)
+    neighbours = {2: 2, 3: 3, 4: 3}.get(nodes, 4)
     return neighbours / 2, min(neighbours - 1, 2) / 2
 
 

@@ -32,7 +32,7 @@ def double_tree(size: int) -> tuple[Parents, Parents]:
     """Return both trees over `size` nodes: the second is the first, mirrored or shifted by one.
 
     >>> double_tree(4)
-    ((-1, 2, 0, 2), (1, 3, 1, -1))
+    ((2, 0, -1, 2), (1, -1, 3, 1))
     """
     one = tuple(_parent(node, size) for node in range(size))
     two = [-1] * size
@@ -103,9 +103,18 @@ def _path(tree: Parents, above: int, node: int) -> int:
 
 
 def _parent(node: int, size: int) -> int:
-    """Return the node above: odd nodes are leaves, node 0 is the root."""
-    if node == 0:
+    """Return the node above. Odd nodes are leaves; the middle is the root.
+
+    Node 0, which has no place in a tree of halves, stands between the root and its left half:
+    so both trees over 4 nodes are lines, and each node has 3 neighbours in all and not up to 4.
+    """
+    root = 1 << (size - 1).bit_length() - 1 if size > 2 else 0
+    if node == root:
         return -1
+    if node == 0 or root == 0:
+        return root
+    if node == root // 2:
+        return 0
     bit = node & -node
     above = (node ^ bit) | (bit << 1)
     return above if above < size else node ^ bit
