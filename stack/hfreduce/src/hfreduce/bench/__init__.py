@@ -1,0 +1,1 @@
+"""HFReduce against Gloo and MPI, in one run: `python -m hfreduce.bench`."""

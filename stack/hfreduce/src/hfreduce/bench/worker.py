@@ -1,0 +1,76 @@
+"""One rank of a measurement: `python -m hfreduce.bench.worker LIBRARY ... `.
+
+Rank 0 prints a JSON object a size: `bytes` and `seconds`, those of one allreduce on the slowest
+rank.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from hfreduce.bench.libraries import NAMES, Library, library, slowest
+
+RECIPE_TENSORS = 46
+RECIPE_ELEMENTS = 1024 * 1024
+RECIPE_BYTES = RECIPE_TENSORS * RECIPE_ELEMENTS * 4
+"""Of the published benchmark: 46 layers of 1024 x 1024 in fp32, each reduced by itself."""
+_MOST_TIMES = 400
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure the sizes in turn."""
+    parser = argparse.ArgumentParser(prog="python -m hfreduce.bench.worker", description=__doc__)
+    parser.add_argument("library", choices=NAMES)
+    parser.add_argument("--bytes", type=int, nargs="+", required=True)
+    parser.add_argument("--seconds", type=float, default=0.3, help="to spend on a size")
+    said = parser.parse_args(argv)
+    job = library(said.library)
+    for size_bytes in said.bytes:
+        seconds = _recipe(job, said.seconds) if size_bytes == RECIPE_BYTES else _whole(
+            job, size_bytes, said.seconds
+        )  # fmt: skip
+        if job.rank == 0:
+            print(json.dumps({"bytes": size_bytes, "seconds": seconds}), flush=True)
+    job.close()
+    return 0
+
+
+def _whole(job: Library, size_bytes: int, seconds: float) -> float:
+    array = np.zeros(size_bytes // 4, np.float32)
+    return _time(job, lambda: job.allreduce(array), seconds)
+
+
+def _recipe(job: Library, seconds: float) -> float:
+    arrays = [np.zeros(RECIPE_ELEMENTS, np.float32) for _ in range(RECIPE_TENSORS)]
+
+    def step() -> None:
+        for wait in [job.start(array) for array in arrays]:
+            wait()
+
+    return _time(job, step, seconds)
+
+
+def _time(job: Library, step: Callable[[], None], seconds: float) -> float:
+    """Return the time of one step, on the slowest rank, over as many as fit the seconds."""
+    step()
+    once = max(_repeat(job, step, 1), 1e-6)
+    times = round(min(_MOST_TIMES, max(2, seconds / once)))
+    return _repeat(job, step, times)
+
+
+def _repeat(job: Library, step: Callable[[], None], times: int) -> float:
+    job.barrier()
+    started_s = time.perf_counter()
+    for _ in range(times):
+        step()
+    return slowest(job, (time.perf_counter() - started_s) / times)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
