@@ -43,6 +43,8 @@ bench: setup ## Measure; prints figures, asserts nothing
 	$(VENV)/python -m tests.bench.render
 	$(VENV)/python -m tests.bench.peers
 	$(VENV)/python -m tests.report
+	@scripts/setup-stack
+	$(VENV)/python -m tests.bench.allreduce
 
 .PHONY: lint
 lint: setup-what-can-be ## Everything that reads the code without running it

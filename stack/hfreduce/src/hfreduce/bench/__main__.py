@@ -28,8 +28,12 @@ _QUICK_SIZES = (1 << 10, 1 << 16, 1 << 20, 16 << 20)
 def main(argv: Sequence[str] | None = None) -> int:
     """Return 0, 1 if HFReduce itself gave no figures, 2 if what is asked for cannot be."""
     parser = argparse.ArgumentParser(prog="python -m hfreduce.bench", description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print one JSON list only")
+    parser.add_argument("--json", action="store_true", help="print one JSON list")
     parser.add_argument("--quick", action="store_true", help="four sizes, one round")
+    parser.add_argument(
+        "--libraries", nargs="+", choices=libraries.NAMES[1:], default=libraries.NAMES[1:],
+        help="to compare with",
+    )  # fmt: skip
     parser.add_argument("--layout", choices=("node", "nodes", "both"), default="both")
     parser.add_argument("--link-gbps", type=float, default=1.0, help="of each node's link")
     parser.add_argument("--rounds", type=int, default=3)
@@ -40,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("--link-gbps, --rounds and --seconds are more than 0")
     if said.quick:
         said.rounds, said.seconds = 1, min(said.seconds, 0.2)
-    names = [name for name in libraries.NAMES if not _without(name)]
+    names = ["hfreduce", *(name for name in said.libraries if not _without(name))]
     layouts = [Layout(1, 8)] if said.layout != "nodes" else []
     if said.layout != "node":
         if why := unusable():

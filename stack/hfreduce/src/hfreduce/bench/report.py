@@ -10,6 +10,8 @@ from pathlib import Path
 from hfreduce.bench.libraries import NAMES
 from hfreduce.bench.worker import RECIPE_BYTES, RECIPE_TENSORS
 
+_LARGE_BYTES = 16 << 20
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
@@ -34,11 +36,23 @@ class Figure:
         theirs = self.rate(library)
         return self.hfreduce_gbps / theirs if self.hfreduce_gbps and theirs else None
 
+    @property
+    def share(self) -> float | None:
+        """What HFReduce reaches of the bound."""
+        return self.ratio("bound")
+
+    @property
+    def against_the_better(self) -> float | None:
+        """HFReduce's rate over that of the faster peer."""
+        ratios = [ratio for peer in NAMES[1:] if (ratio := self.ratio(peer)) is not None]
+        return min(ratios, default=None)
+
 
 def table(figures: Sequence[Figure]) -> str:
     """Return all figures and ratios, a block a layout."""
     lines = []
-    for (nodes, ranks), block in groupby(figures, key=lambda f: (f.nodes, f.ranks_per_node)):
+    for (nodes, ranks), each in groupby(figures, key=lambda f: (f.nodes, f.ranks_per_node)):
+        block = list(each)
         lines += [
             f"{nodes} node{'s' if nodes > 1 else ''} x {ranks} ranks; Gb/s of the array",
             f"{'bytes':>12} {'hfreduce':>10} {'gloo':>10} {'mpi':>10} {'bound':>10}"
@@ -46,19 +60,30 @@ def table(figures: Sequence[Figure]) -> str:
         ]
         for figure in block:
             rates = [figure.hfreduce_gbps, figure.gloo_gbps, figure.mpi_gbps, figure.bound_gbps]
-            share = (
-                figure.hfreduce_gbps / figure.bound_gbps
-                if figure.hfreduce_gbps and figure.bound_gbps
-                else None
-            )
             lines.append(
                 f"{_size(figure.bytes):>12} "
                 + " ".join(_cell(rate, "10.3f") for rate in rates)
                 + "".join(f" {_cell(figure.ratio(peer), '8.2f')}" for peer in ("gloo", "mpi"))
-                + f" {_cell(share, '9.0%')}"
+                + f" {_cell(figure.share, '9.0%')}"
             )
-        lines.append("")
+        lines += [*_summary(block), ""]
     return "\n".join(lines[:-1])
+
+
+def _summary(figures: Sequence[Figure]) -> list[str]:
+    """Return the least ratios, and where they are."""
+    lines = []
+    large = [figure for figure in figures if figure.bytes >= _LARGE_BYTES]
+    for name, among, of in (
+        (f"times gloo from {_size(_LARGE_BYTES)} on", large, lambda f: f.ratio("gloo")),
+        (f"of the bound from {_size(_LARGE_BYTES)} on", large, lambda f: f.share),
+        ("times the better of the two", figures, lambda f: f.against_the_better),
+    ):
+        known = [(value, figure) for figure in among if (value := of(figure)) is not None]
+        if known:
+            value, figure = min(known, key=lambda each: each[0])
+            lines.append(f"  at least {value:.2f} {name} ({_size(figure.bytes)})")
+    return lines
 
 
 def _cell(value: float | None, form: str) -> str:

@@ -120,8 +120,8 @@ def _times(
     lines = [json.loads(line) for out, _ in said for line in out.splitlines() if line[:1] == "{"]
     found = {int(line["bytes"]): float(line["seconds"]) for line in lines}
     if any(process.returncode for process in running) or set(found) != set(sizes):
-        errors = " | ".join(err.strip()[-300:] for _, err in said if err.strip())
-        raise RunError(f"{library} failed: {errors or 'it said nothing'}")
+        errors = dict.fromkeys(err.strip().splitlines()[-1] for _, err in said if err.strip())
+        raise RunError(f"{library} failed: {' | '.join(errors) or 'it said nothing'}")
     return found
 
 

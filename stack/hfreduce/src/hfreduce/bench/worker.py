@@ -30,15 +30,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--bytes", type=int, nargs="+", required=True)
     parser.add_argument("--seconds", type=float, default=0.3, help="to spend on a size")
     said = parser.parse_args(argv)
-    job = library(said.library)
-    for size_bytes in said.bytes:
-        seconds = _recipe(job, said.seconds) if size_bytes == RECIPE_BYTES else _whole(
-            job, size_bytes, said.seconds
-        )  # fmt: skip
-        if job.rank == 0:
-            print(json.dumps({"bytes": size_bytes, "seconds": seconds}), flush=True)
-    job.close()
+    try:
+        _measure(library(said.library), said.bytes, said.seconds)
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        return 1
     return 0
+
+
+def _measure(job: Library, sizes: Sequence[int], seconds: float) -> None:
+    for size_bytes in sizes:
+        if size_bytes == RECIPE_BYTES:
+            once = _recipe(job, seconds)
+        else:
+            once = _whole(job, size_bytes, seconds)
+        if job.rank == 0:
+            print(json.dumps({"bytes": size_bytes, "seconds": once}), flush=True)
+    job.close()
 
 
 def _whole(job: Library, size_bytes: int, seconds: float) -> float:
