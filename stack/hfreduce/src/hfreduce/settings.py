@@ -21,6 +21,8 @@ from hfreduce.node_profile import NodeProfile, profile_from
 CONFIG = Path("/etc/hfreduce/node.json")
 PORT_OFFSET = 5
 """From MASTER_PORT, as in the published benchmark: the port itself is torch's."""
+ADAPTERS = Path("/sys/class/infiniband")
+"""Where the kernel lists RDMA adapters."""
 MOST_CHUNK_BYTES = 64 << 20
 _KEYS = {
     "net_devices", "numa_node", "service_level", "traffic_class", "tree_order",
@@ -231,8 +233,16 @@ def _checked(settings: NodeSettings, where: str) -> NodeSettings:
     return settings
 
 
-def tell_ucx(settings: NodeSettings, environment: MutableMapping[str, str]) -> None:
-    """Set UCX's variables for the adapter and its traffic class, unless they are set."""
+def tell_ucx(
+    settings: NodeSettings, environment: MutableMapping[str, str], adapters: Path = ADAPTERS
+) -> None:
+    """Set UCX's variables for the adapter and its traffic class, unless they are set.
+
+    Without an RDMA adapter messages go by TCP, where asking the receiver first (UCX's rendezvous)
+    saves no copy and costs a round trip a chunk: it is turned off.
+    """
+    if not adapters.is_dir() or not any(adapters.iterdir()):
+        environment.setdefault("UCX_RNDV_THRESH", "inf")
     if settings.net_devices:
         environment.setdefault("UCX_NET_DEVICES", ",".join(settings.net_devices))
     if settings.service_level is not None:
