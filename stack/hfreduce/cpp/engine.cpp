@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int kSleepMs = 50;  // a wait looks for an abort this often
 constexpr std::size_t kDirectBytes = 32 << 10;
-constexpr std::size_t kLeastChunk = 64 << 10;
+constexpr std::size_t kLeastChunk = 128 << 10;
 constexpr std::size_t kLine = 64;
 
 }  // namespace
@@ -34,7 +34,7 @@ Engine::~Engine() { stop(); }
 std::size_t Engine::chunk_elements(const Signature& signature) const {
     const std::size_t most = segment_->shape().chunk_bytes;
     const std::size_t bytes = signature.count * size_of(signature.dtype);
-    const std::size_t wanted = std::clamp(bytes / 8, std::min(kLeastChunk, most), most);
+    const std::size_t wanted = std::clamp(bytes / 4, std::min(kLeastChunk, most), most);
     return wanted / kLine * kLine / size_of(signature.dtype);
 }
 
