@@ -13,6 +13,7 @@
 #include "network.h"
 #include "reduce.h"
 #include "segment.h"
+#include "ucx.h"
 
 namespace py = pybind11;
 
@@ -155,6 +156,7 @@ PYBIND11_MODULE(_core, m) {
     m.def("instruction_set", &instruction_set);
     m.def("use_instruction_set", &use_instruction_set);
     m.def("size_of", &size_of);
+    m.def("set_log_level", &set_log_level);
     const auto released = py::call_guard<py::gil_scoped_release>();
     py::class_<Core>(m, "Core")
         .def(py::init<int, int, int, const Shape&, int, int, int, double, int>(), py::kw_only(),

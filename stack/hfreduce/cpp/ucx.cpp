@@ -1,6 +1,7 @@
 #include "ucx.h"
 
 #include <poll.h>
+#include <ucs/config/global_opts.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -17,6 +18,10 @@ void require(ucs_status_t status, const char* what) {
 }
 
 }  // namespace
+
+void set_log_level(const std::string& level) {
+    require(ucs_global_opts_set_value("LOG_LEVEL", level.c_str()), "its log level");
+}
 
 UcxWorker::UcxWorker() {
     ucp_config_t* config = nullptr;

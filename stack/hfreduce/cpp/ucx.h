@@ -17,6 +17,9 @@ struct Message {
     bool pending = false;
 };
 
+// What UCX says on standard output: its own words, from "fatal" to "trace".
+void set_log_level(const std::string& level);
+
 class UcxWorker {
   public:
     UcxWorker();

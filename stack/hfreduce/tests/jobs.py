@@ -45,7 +45,7 @@ class Job:
         environment: dict[str, str] | None = None,
     ) -> None:
         """Start them."""
-        port = _free_port()
+        port = free_port()
         self.started_s = time.monotonic()
         self.processes, self._pipes = [], []
         for rank in range(ranks):
@@ -117,7 +117,8 @@ def _rank(
         pipe.send((value, ""))
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that was free a moment ago."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
 

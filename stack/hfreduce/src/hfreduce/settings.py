@@ -116,7 +116,7 @@ def job_settings(environment: Mapping[str, str] | None = None) -> JobSettings:
         local_size=_number(said, "LOCAL_WORLD_SIZE", world_size),
         host=said.get("MASTER_ADDR", "127.0.0.1"),
         port=_number(said, "MASTER_PORT", 29500) + PORT_OFFSET,
-        secret=_secret(said),
+        secret=job_secret(said),
     ).checked()
 
 
@@ -132,7 +132,12 @@ def _number(said: Mapping[str, str], key: str, default: int | None = None) -> in
         raise HFReduceError(f"{key} is {text!r}, not a number") from None
 
 
-def _secret(said: Mapping[str, str]) -> bytes:
+def job_secret(said: Mapping[str, str]) -> bytes:
+    """Return the secret that an environment names, empty where there is none.
+
+    Raises:
+        HFReduceError: the file cannot be read.
+    """
     if file := said.get("HFREDUCE_SECRET_FILE"):
         try:
             return Path(file).read_bytes().strip()

@@ -23,6 +23,7 @@ from typing import Any, Optional
 import torch
 import torch.distributed as dist
 
+from hfreduce import _core
 from hfreduce.buffers import DTYPES
 from hfreduce.communicator import Communicator
 from hfreduce.communicator import Work as Pending
@@ -35,6 +36,7 @@ _OPS = {
     dist.ReduceOp.MIN: "min",
     dist.ReduceOp.MAX: "max",
 }
+_LOG_LEVELS = ("trace", "debug", "info", "warn", "error", "fatal")
 _REST = (
     "allgather", "_allgather_base", "allgather_coalesced", "allgather_into_tensor_coalesced",
     "allreduce_coalesced", "alltoall", "alltoall_base", "gather", "scatter", "reduce_scatter",
@@ -189,6 +191,21 @@ def allreduce_hook(
     options.reduceOp = dist.ReduceOp.AVG
     future = group.allreduce([bucket.buffer()], options).get_future()
     return future.then(lambda done: done.value()[0])
+
+
+def set_log_level(level: int) -> None:
+    """Say how much UCX prints; the package itself raises what it has to say.
+
+    Args:
+        level: 0 all, 1 debug, 2 information, 3 warnings, 4 errors, as published users number
+            them; 5 nothing but what ends the process.
+
+    Raises:
+        HFReduceError: there is no such level.
+    """
+    if level not in range(len(_LOG_LEVELS)):
+        raise HFReduceError(f"the log level is {level}; it is 0 to {len(_LOG_LEVELS) - 1}")
+    _core.set_log_level(_LOG_LEVELS[level])
 
 
 def _known(tensor: torch.Tensor, op: str) -> bool:
