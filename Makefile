@@ -29,6 +29,8 @@ setup-test:
 .PHONY: test
 test: setup-test lint ## Lint, unit tests, real software, every role in containers, the lab
 	$(VENV)/python -m pytest -q -n auto tests/unit tests/errors src
+	cd stack/hfreduce && ../../$(VENV)/mypy --python-executable ../../.venv-stack/bin/python
+	cd stack/haiscale && ../../$(VENV)/mypy --python-executable ../../.venv-stack/bin/python
 	cd stack/hfreduce && ../../.venv-stack/bin/python -m pytest -q
 	cd stack/haiscale && ../../.venv-stack/bin/python -m pytest -q
 	$(VENV)/python -m pytest -q tests/prove tests/report

@@ -163,9 +163,9 @@ def enter(job: JobSettings, timeout_s: float) -> Shared:
         connection.close()
         raise HFReduceError(f"rank {job.first_rank} ended while it was waited for")
     said = json.loads(data)
-    if error := said.get("error"):
+    if refusal := said.get("error"):
         connection.close()
-        raise HFReduceError(str(error))
+        raise HFReduceError(str(refusal))
     return Shared(descriptors=tuple(descriptors), said=said, connection=connection)
 
 

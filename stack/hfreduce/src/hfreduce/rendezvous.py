@@ -252,9 +252,9 @@ def join(
     except HFReduceError:
         connection.close()
         raise
-    if error := said.get("error"):
+    if refusal := said.get("error"):
         connection.close()
-        raise HFReduceError(str(error))
+        raise HFReduceError(str(refusal))
     nodes = tuple(NodeInfo.from_json(node) for node in said["nodes"])
     return Table(nodes=nodes, job=int(said["job"])), connection
 

@@ -22,15 +22,18 @@ from typing import Any, Optional
 
 import torch
 import torch.distributed as dist
+from torch._C._distributed_c10d import GradBucket, PrefixStore, Store
+from torch._C._distributed_c10d import Work as TorchWork
+from torch.distributed.distributed_c10d import GroupName
 
 from hfreduce import _core
 from hfreduce.buffers import DTYPES
-from hfreduce.communicator import Communicator
+from hfreduce.communicator import Communicator, ReduceOp
 from hfreduce.communicator import Work as Pending
 from hfreduce.errors import HFReduceError
 from hfreduce.settings import JobSettings, node_settings
 
-_OPS = {
+_OPS: dict[Any, ReduceOp] = {
     dist.ReduceOp.SUM: "sum",
     dist.ReduceOp.AVG: "avg",
     dist.ReduceOp.MIN: "min",
@@ -44,10 +47,10 @@ _REST = (
 )  # fmt: skip
 
 
-class HFReduceWork(dist._Work):
+class HFReduceWork(TorchWork):
     """An operation of a group."""
 
-    def __init__(self, future: torch.futures.Future, failure: list[HFReduceError]) -> None:
+    def __init__(self, future: torch.futures.Future[Any], failure: list[HFReduceError]) -> None:
         """Keep what wait() waits for."""
         super().__init__()
         self._future = future
@@ -64,7 +67,7 @@ class HFReduceWork(dist._Work):
         """Whether it has ended."""
         return bool(self._future.done())
 
-    def get_future(self) -> torch.futures.Future:
+    def get_future(self) -> torch.futures.Future[Any]:
         """Return a future of the tensors."""
         return self._future
 
@@ -72,17 +75,17 @@ class HFReduceWork(dist._Work):
 class HFReduceGroup(dist.ProcessGroup):
     """A process group whose sums are HFReduce's."""
 
-    def __init__(self, store: dist.Store, rank: int, size: int, timeout: timedelta) -> None:
+    def __init__(self, store: Store, rank: int, size: int, timeout: timedelta) -> None:
         """Find the other ranks by the store."""
-        super().__init__(rank, size)
+        super().__init__(rank, size)  # type: ignore[call-arg] # without a store
         self.communicator = Communicator(_job(store, rank, size, timeout))
         self._waiter = ThreadPoolExecutor(1, thread_name_prefix="hfreduce")
-        self._rest = dist.ProcessGroupGloo(dist.PrefixStore("rest", store), rank, size, timeout)
+        self._rest: Any = dist.ProcessGroupGloo(PrefixStore("rest", store), rank, size, timeout)
 
     @property
-    def group_name(self) -> str:
+    def group_name(self) -> GroupName:
         """Return the name that torch gave the group."""
-        return str(dist.distributed_c10d._world.pg_names[self])
+        return dist.distributed_c10d._world.pg_names[self]
 
     @property
     def pg_name(self) -> str:
@@ -93,7 +96,7 @@ class HFReduceGroup(dist.ProcessGroup):
         """Return torch's name of the backend."""
         return "hfreduce"
 
-    def allreduce(self, tensors: list[torch.Tensor], opts: Any = None) -> Any:
+    def allreduce(self, tensors: list[torch.Tensor], opts: Any = None) -> Any:  # type: ignore[override]
         """Combine the ranks' tensors."""
         operation = opts.reduceOp if opts else dist.ReduceOp.SUM
         op = next((name for known, name in _OPS.items() if operation == known), None)
@@ -101,7 +104,7 @@ class HFReduceGroup(dist.ProcessGroup):
             return self._rest.allreduce(tensors, opts)
         return self._start(tensors, lambda each: self.communicator.allreduce(each, op, wait=False))
 
-    def reduce(self, tensors: list[torch.Tensor], opts: Any) -> Any:
+    def reduce(self, tensors: list[torch.Tensor], opts: Any) -> Any:  # type: ignore[override]
         """Combine the ranks' tensors at one."""
         op = next((name for known, name in _OPS.items() if opts.reduceOp == known), None)
         if op is None or not all(_known(tensor, op) for tensor in tensors):
@@ -111,7 +114,7 @@ class HFReduceGroup(dist.ProcessGroup):
             tensors, lambda each: self.communicator.reduce(each, root, op, wait=False)
         )
 
-    def broadcast(self, tensors: list[torch.Tensor], opts: Any) -> Any:
+    def broadcast(self, tensors: list[torch.Tensor], opts: Any) -> Any:  # type: ignore[override]
         """Give every rank one's tensors, byte by byte: of any type."""
         root = opts.rootRank
         return self._start(
@@ -137,7 +140,7 @@ class HFReduceGroup(dist.ProcessGroup):
     def _start(self, tensors: list[torch.Tensor], operation: Any) -> HFReduceWork:
         staged = [_staged(tensor) for tensor in tensors]
         pending: list[Pending] = [operation(each) for each in staged]
-        future: torch.futures.Future = torch.futures.Future()
+        future: torch.futures.Future[Any] = torch.futures.Future()
         failure: list[HFReduceError] = []
 
         def finish() -> None:
@@ -171,7 +174,7 @@ for _name in _REST:
 
 
 def allreduce_hook(
-    group: dist.ProcessGroup, bucket: dist.GradBucket
+    group: dist.ProcessGroup, bucket: GradBucket
 ) -> torch.futures.Future[torch.Tensor]:
     """Average a bucket of gradients over the ranks, while the backward goes on.
 
@@ -188,9 +191,9 @@ def allreduce_hook(
             f"the hook needs a group of backend hfreduce, not {type(group).__name__}"
         )
     options = dist.AllreduceOptions()
-    options.reduceOp = dist.ReduceOp.AVG
-    future = group.allreduce([bucket.buffer()], options).get_future()
-    return future.then(lambda done: done.value()[0])
+    options.reduceOp = dist.ReduceOp(dist.ReduceOp.AVG)
+    reduced: torch.futures.Future[Any] = group.allreduce([bucket.buffer()], options).get_future()
+    return reduced.then(lambda done: done.value()[0])
 
 
 def set_log_level(level: int) -> None:
@@ -222,7 +225,7 @@ def _needs_copy(tensor: torch.Tensor) -> bool:
     return tensor.device.type != "cpu" or not tensor.is_contiguous()
 
 
-def _job(store: dist.Store, rank: int, size: int, timeout: timedelta) -> JobSettings:
+def _job(store: Store, rank: int, size: int, timeout: timedelta) -> JobSettings:
     """Agree by torch's store on who is where, and on a secret."""
     store.set_timeout(timeout)
     node = f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()} {_network()}"
@@ -265,7 +268,7 @@ def _own_address() -> str:
         return str(probe.getsockname()[0])
 
 
-def _create(store: dist.Store, rank: int, size: int, timeout: timedelta) -> dist.ProcessGroup:
+def _create(store: Store, rank: int, size: int, timeout: timedelta) -> dist.ProcessGroup:
     return HFReduceGroup(store, rank, size, timeout)
 
 
