@@ -17,7 +17,7 @@ from fireflyer.load.typed import parse
 from fireflyer.model.fabric import Fabric
 from fireflyer.model.hardware import NodeModel
 from fireflyer.paths import HARDWARE
-from fireflyer.render.communication import Marking, markings, order, profiles
+from fireflyer.render.communication import Marking, markings, positions, profiles
 
 
 def test_the_fire_flyer_node(fire_flyer_2: Fabric) -> None:
@@ -39,15 +39,16 @@ def test_ethernet_is_told_the_code_point_where_the_packet_has_it(tmp_path: Path)
 
 
 def test_ranks_go_through_one_zone_after_the_other(fire_flyer_2: Fabric) -> None:
-    found = order(fire_flyer_2)
-    assert found.zone_sizes == (600, 600)
-    assert {name[0] for name in found.hosts[:600]} == {"a"}
-    assert len(set(found.hosts)) == 1200
+    found = positions(fire_flyer_2)
+    for zone in "ab":
+        own = sorted(place for name, place in found.items() if name.startswith(f"{zone}-"))
+        assert own == [*range(600)]
+    assert len(found) == 1200
 
 
-def test_a_site_without_compute_nodes_has_no_order(make_site: MakeSite) -> None:
+def test_a_site_without_compute_nodes_has_no_positions(make_site: MakeSite) -> None:
     site = make_site("lab", {"cluster.compute.nodes": 0})
-    assert order(design(load_site(site))).hosts == ()
+    assert positions(design(load_site(site))) == {}
 
 
 @pytest.mark.parametrize("pairs", ["[[0, 1], [1, 2]]", "[[0, 8]]"])

@@ -12,6 +12,7 @@ import pytest
 
 from fireflyer.design.rank_order import tree_order
 from fireflyer.model.fabric import Fabric, Role
+from fireflyer.render.communication import positions
 
 TREE = Path(__file__).resolve().parents[2] / "stack/hfreduce/src/hfreduce/tree.py"
 
@@ -34,3 +35,14 @@ def test_they_are_the_same(site: str, request: pytest.FixtureRequest) -> None:
     zones = [node.zone for node in order.nodes]
     assert len([*groupby(zones)]) == len(set(zones))
     assert _tree().trees_over(zones) == order.trees
+
+
+@pytest.mark.parametrize("site", ["fire_flyer_2", "lab"])
+def test_nodes_stand_in_them_as_each_is_told(site: str, request: pytest.FixtureRequest) -> None:
+    fabric: Fabric = request.getfixturevalue(site)
+    nodes = list(fabric.nodes_of(Role.COMPUTE))
+    position = positions(fabric)
+    told = [(node.zone, position[node.name]) for node in nodes]
+    assert len({*told}) == len(nodes)
+    by_place = sorted(range(len(nodes)), key=told.__getitem__)  # as hfreduce.communicator does
+    assert [nodes[n] for n in by_place] == [*tree_order(nodes).nodes]

@@ -81,8 +81,8 @@ def test_everything_is_typed_and_described(role: Path) -> None:
 
 
 def test_numbers_that_measure_carry_their_unit(role: Path) -> None:
-    """A count, a port or a limit set by the kernel has none."""
-    without = re.compile(r"_(port|stratum|nofile|threads|ranks)$")
+    """A count, a place, a port or a limit set by the kernel has none."""
+    without = re.compile(r"_(port|position|stratum|nofile|threads|ranks)$")
     with_unit = re.compile(r"_(s|mb|kb|gbps|m)$")
     for name, spec in options(role).items():
         if spec["type"] == "int":

@@ -1,9 +1,10 @@
-"""What HFReduce on a node is told of the fabric: the node, its traffic's class, the order."""
+"""What HFReduce on a node is told of the fabric: the node, its traffic's class, its place."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 from fireflyer.design.rank_order import tree_order
 from fireflyer.model.fabric import Fabric, Role
@@ -52,14 +53,6 @@ class Marking:
     """Of RoCE, where it stands for the type of service."""
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """Hosts in the order of their ranks, zone by zone: one pair of them talks across."""
-
-    hosts: tuple[str, ...]
-    zone_sizes: tuple[int, ...]
-
-
 def profiles(fabric: Fabric) -> Mapping[str, Profile]:
     """Return the profile of every model of compute node."""
     models = {node.model.name: node.model for node in fabric.nodes_of(Role.COMPUTE)}
@@ -88,11 +81,11 @@ def markings(fabric: Fabric) -> Mapping[str, Marking]:
     }
 
 
-def order(fabric: Fabric) -> Order:
-    """Return the compute nodes in the order of their ranks."""
-    nodes = tree_order(list(fabric.nodes_of(Role.COMPUTE))).nodes
-    zones = [node.zone for node in nodes]
-    return Order(
-        hosts=tuple(node.name for node in nodes),
-        zone_sizes=tuple(zones.count(zone) for zone in dict.fromkeys(zones)),
-    )
+def positions(fabric: Fabric) -> Mapping[str, int]:
+    """Return every compute node's place among its zone's, from 0, in the order of the trees."""
+    ordered = tree_order(list(fabric.nodes_of(Role.COMPUTE))).nodes
+    return {
+        node.name: position
+        for _, nodes in groupby(ordered, key=lambda node: node.zone)
+        for position, node in enumerate(nodes)
+    }

@@ -45,6 +45,7 @@ class Inventory:
 
 def inventory(fabric: Fabric) -> Inventory:
     """Return the inventory of a site."""
+    positions = communication.positions(fabric)
     return Inventory(
         variables={
             "fabric_networks": {name: str(net) for name, net in fabric.networks.items()},
@@ -57,7 +58,6 @@ def inventory(fabric: Fabric) -> Inventory:
         },
         management_variables={
             "fabric_hosts": [_host_names(node) for node in fabric.nodes],
-            "fabric_order": asdict(communication.order(fabric)),
             "fabric_slurm": {
                 "nodes": [asdict(entry) for entry in slurm.nodes(fabric)],
                 "topology": [asdict(entry) for entry in slurm.topology(fabric)],
@@ -65,7 +65,7 @@ def inventory(fabric: Fabric) -> Inventory:
                 "partitions": [asdict(entry) for entry in slurm.partitions(fabric)],
             },
         },
-        hosts={node.name: _variables(node) for node in fabric.nodes}
+        hosts={node.name: _variables(node, positions.get(node.name)) for node in fabric.nodes}
         | {switch.name: _switch_variables(fabric.system, switch) for switch in fabric.switches},
         groups=_groups(fabric),
     )
@@ -103,7 +103,7 @@ def _host_names(node: Node) -> Mapping[str, Json]:
     }
 
 
-def _variables(node: Node) -> Mapping[str, Json]:
+def _variables(node: Node, position: int | None) -> Mapping[str, Json]:
     addresses: dict[str, Json] = {"management": str(node.management)}
     addresses |= {_address_name(port): str(port.address) for port in node.ports}
     addresses["loopback"] = str(node.loopback)
@@ -111,6 +111,7 @@ def _variables(node: Node) -> Mapping[str, Json]:
         "ansible_host": str(node.management),
         "fabric_role": str(node.role),
         "fabric_zone": node.zone,
+        **({} if position is None else {"fabric_position": position}),
         "fabric_rack": node.place.rack,
         "fabric_unit": node.place.unit,
         "fabric_model": node.model.name,

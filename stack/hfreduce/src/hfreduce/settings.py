@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,8 +24,8 @@ ADAPTERS = Path("/sys/class/infiniband")
 """Where the kernel lists RDMA adapters."""
 MOST_CHUNK_BYTES = 64 << 20
 _KEYS = {
-    "net_devices", "numa_node", "service_level", "traffic_class", "tree_order",
-    "tree_zone_sizes", "timeout_s", "silence_s", "threads", "chunk_bytes", "depth", "profile",
+    "net_devices", "numa_node", "service_level", "traffic_class", "zone", "position",
+    "timeout_s", "silence_s", "threads", "chunk_bytes", "depth", "profile",
 }  # fmt: skip
 
 
@@ -154,13 +153,11 @@ def node_settings(path: Path | None = None) -> NodeSettings:
     """
     file, said = _file(path)
     values = {key: value for key, value in said.items() if value is not None}
-    for key in ("profile", "tree_order", "tree_zone_sizes"):
-        values.pop(key, None)
+    values.pop("profile", None)
     if "net_devices" in values:
         values["net_devices"] = tuple(values["net_devices"])
-    zone, position = _place(said, socket.gethostname().partition(".")[0])
     try:
-        found = _checked(replace(NodeSettings(zone=zone, position=position), **values), str(file))
+        found = _checked(replace(NodeSettings(), **values), str(file))
     except TypeError as error:
         raise HFReduceError(f"{file}: a value is of a wrong kind: {error}") from None
     return _overridden(found)
@@ -195,19 +192,6 @@ def _file(path: Path | None) -> tuple[Path, dict[str, Any]]:
     return file, said
 
 
-def _place(said: Mapping[str, Any], host: str) -> tuple[str, int]:
-    """Return the host's zone, by number, and its position in the order of the site's trees."""
-    order: list[str] = said.get("tree_order") or []
-    if host not in order:
-        return "", 0
-    position, passed = order.index(host), 0
-    for zone, size in enumerate(said.get("tree_zone_sizes") or []):
-        passed += size
-        if position < passed:
-            return str(zone), position
-    return "", position
-
-
 def _overridden(settings: NodeSettings) -> NodeSettings:
     numbers = {"threads": int, "chunk_bytes": int, "depth": int, "timeout_s": float,
                "silence_s": float, "position": int, "numa_node": int}  # fmt: skip
@@ -233,6 +217,11 @@ def _checked(settings: NodeSettings, where: str) -> NodeSettings:
         )
     if not 1 <= settings.threads <= 64:
         raise HFReduceError(f"{where}: threads is {settings.threads}; it is 1 to 64")
+    if settings.position < 0 or not isinstance(settings.zone, str):
+        raise HFReduceError(
+            f"{where}: zone is {settings.zone!r} and position {settings.position!r}; they are a"
+            " text, and 0 or more"
+        )
     if settings.timeout_s <= 0 or settings.silence_s <= 0:
         raise HFReduceError(f"{where}: timeout_s and silence_s are more than 0")
     return settings
