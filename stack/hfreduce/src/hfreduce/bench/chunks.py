@@ -54,7 +54,8 @@ def _gbps(
 ) -> float:
     os.environ |= {"HFREDUCE_CHUNK_BYTES": str(chunk), "HFREDUCE_DEPTH": str(depth)}
     times = [run("hfreduce", layout, nodes, [said.bytes], 0.5) for _ in range(said.rounds)]
-    return said.bytes * 8 / statistics.median(each[said.bytes] for each in times) / 1e9
+    size: int = said.bytes
+    return size * 8 / statistics.median(each[size] for each in times) / 1e9
 
 
 if __name__ == "__main__":

@@ -51,7 +51,8 @@ def missing(name: str) -> str:
 
 def library(name: str) -> Library:
     """Join the job as a rank of it; the environment says which."""
-    return {"hfreduce": _HFReduce, "gloo": _Gloo, "mpi": _Mpi}[name]()
+    known: dict[str, Callable[[], Library]] = {"hfreduce": _HFReduce, "gloo": _Gloo, "mpi": _Mpi}
+    return known[name]()
 
 
 class _HFReduce:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
@@ -74,11 +74,12 @@ def _summary(figures: Sequence[Figure]) -> list[str]:
     """Return the least ratios, and where they are."""
     lines = []
     large = [figure for figure in figures if figure.bytes >= _LARGE_BYTES]
-    for name, among, of in (
+    least: tuple[tuple[str, Sequence[Figure], Callable[[Figure], float | None]], ...] = (
         (f"times gloo from {_size(_LARGE_BYTES)} on", large, lambda f: f.ratio("gloo")),
         (f"of the bound from {_size(_LARGE_BYTES)} on", large, lambda f: f.share),
         ("times the better of the two", figures, lambda f: f.against_the_better),
-    ):
+    )
+    for name, among, of in least:
         known = [(value, figure) for figure in among if (value := of(figure)) is not None]
         if known:
             value, figure = min(known, key=lambda each: each[0])
