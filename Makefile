@@ -47,6 +47,7 @@ bench: setup ## Measure; prints figures, asserts nothing
 	$(VENV)/python -m tests.report
 	@scripts/setup-stack
 	$(VENV)/python -m tests.bench.allreduce
+	$(VENV)/python -m tests.bench.ddp
 
 .PHONY: lint
 lint: setup-what-can-be ## Everything that reads the code without running it

@@ -134,8 +134,14 @@ def test_replicas() -> None:
 
 
 def test_the_benchmark_of_a_step() -> None:
-    said = said_by(2, "bench_ddp.py", "--layers=2", "--steps=2", "--warm-up=1")
+    sizes = ("--layers=2", "--batch=4", "--steps=2", "--rounds=1")
+    said = said_by(2, "bench_ddp.py", "--models", "gpt", "cnn", "linear", *sizes, "--json")
     found = json.loads(said)
-    assert found["ranks"] == 2
-    assert found["gradient_mib"] == 8
-    assert found["ratio"] == found["group_step_s"] / found["hfreduce_step_s"]
+    assert (found["ranks"], found["backend"]) == (2, "gloo")
+    assert list(found["models"]) == ["gpt", "cnn", "linear"]
+    assert found["models"]["linear"]["gradient_bytes"] == 8 << 20
+    for each in found["models"].values():
+        assert each["ratio"] == each["group_step_s"] / each["hfreduce_step_s"]
+    table = said_by(2, "bench_ddp.py", "--models", "cnn", *sizes).splitlines()
+    assert table[0].split() == ["model", "gradients", "gloo", "hfreduce", "ratio", "2", "ranks"]
+    assert table[1].startswith("cnn ")
