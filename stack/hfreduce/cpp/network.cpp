@@ -155,7 +155,11 @@ void Network::lose(const std::string& text) {
 
 void Network::look_for_losses() {
     std::lock_guard<std::mutex> lock(lost_mutex_);
-    if (!lost_text_.empty() && std::chrono::steady_clock::now() - lost_at_ > kLossPatience)
+    if (lost_text_.empty()) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (idle())
+        lost_at_ = now;  // it may have left
+    else if (now - lost_at_ > kLossPatience)
         throw Error(lost_text_);
 }
 
