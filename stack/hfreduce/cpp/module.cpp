@@ -48,13 +48,14 @@ class Core {
         monitor_ = std::make_unique<Monitor>(segment_, engine_, rank_, first_rank_, silence_s, all);
     }
 
-    void connect(int node, const std::vector<int>& first_ranks, std::uint64_t job,
+    void connect(int node, const std::vector<int>& first_ranks, std::uint64_t job, double silence_s,
                  const std::vector<std::tuple<int, std::vector<int>, std::vector<int>>>& trees,
                  const std::vector<std::string>& up, const std::vector<std::string>& down) {
         NetworkOptions options;
         options.node = node;
         options.first_ranks = first_ranks;
         options.job = job;
+        options.silence_s = silence_s;
         for (int tree = 0; tree < kTrees; ++tree) {
             const auto& [parent, children, path_to] = trees.at(tree);
             options.trees[tree] = {parent, children, path_to};
@@ -168,13 +169,14 @@ PYBIND11_MODULE(_core, m) {
         .def(
             "connect",
             [](Core& core, int node, const std::vector<int>& first_ranks, std::uint64_t job,
+               double silence_s,
                const std::vector<std::tuple<int, std::vector<int>, std::vector<int>>>& trees,
                const std::vector<py::bytes>& up, const std::vector<py::bytes>& down) {
-                core.connect(node, first_ranks, job, trees, {up.begin(), up.end()},
+                core.connect(node, first_ranks, job, silence_s, trees, {up.begin(), up.end()},
                              {down.begin(), down.end()});
             },
             py::kw_only(), py::arg("node"), py::arg("first_ranks"), py::arg("job"),
-            py::arg("trees"), py::arg("up"), py::arg("down"))
+            py::arg("silence_s"), py::arg("trees"), py::arg("up"), py::arg("down"))
         .def("submit", &Core::submit, released, py::kw_only(), py::arg("kind"), py::arg("op"),
              py::arg("average"), py::arg("dtype"), py::arg("count"), py::arg("root"),
              py::arg("name"), py::arg("source"), py::arg("target"), py::arg("waits"))

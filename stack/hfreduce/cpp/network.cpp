@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 
+#include "beats.h"
 #include "error.h"
 #include "reduce.h"
 #include "ucx.h"
@@ -20,6 +21,7 @@ constexpr auto kLossPatience = std::chrono::seconds(1);
 constexpr std::size_t kMostChildren = 2;
 constexpr int kUp = 0;
 constexpr int kDown = 1;
+constexpr std::uint64_t kBeat = (std::uint64_t{1} << 40) - 1;  // in a tag, in place of a chunk
 
 std::uint64_t tag_of(int tree, int node, std::uint64_t g) {
     return static_cast<std::uint64_t>(tree) << 63 | static_cast<std::uint64_t>(node) << 40 |
@@ -37,6 +39,7 @@ struct Network::Header {
 };
 
 struct Network::Side {
+    std::unique_ptr<Beats> beats;  // outlives the worker
     UcxWorker worker;
     int event = -1;
     int to[kTrees][kMostChildren] = {{-1, -1}, {-1, -1}};  // connections, by tree and neighbour
@@ -89,6 +92,11 @@ void Network::start(NetworkOptions options, const std::vector<std::string>& up_a
     options_ = std::move(options);
     const std::size_t room = kHeaderBytes + segment_->shape().chunk_bytes;
     const int slots = segment_->shape().depth / kTrees;
+    for (Side* side : {up_.get(), down_.get()})
+        side->beats = std::make_unique<Beats>(side->worker, options_.silence_s);
+    const auto rank_of = [this](int node) {
+        return "rank " + std::to_string(options_.first_ranks[node]);
+    };
     for (int tree = 0; tree < kTrees; ++tree) {
         const TreePlace& place = options_.trees[tree];
         if (place.children.size() > kMostChildren) throw Error("a node has too many below it");
@@ -98,13 +106,18 @@ void Network::start(NetworkOptions options, const std::vector<std::string>& up_a
                      " was lost: " + why);
             };
         };
-        if (place.parent >= 0)
+        if (place.parent >= 0) {
             up_->to[tree][0] = up_->worker.connect(up_addresses[place.parent], lost(place.parent));
+            up_->beats->tell(up_->to[tree][0], tag_of(tree, options_.node, kBeat));
+            down_->beats->hear(tag_of(tree, place.parent, kBeat), rank_of(place.parent));
+        }
         auto up = std::make_unique<UpTree>();
         up->children.resize(place.children.size());
         for (std::size_t c = 0; c < place.children.size(); ++c) {
             const int child = place.children[c];
             down_->to[tree][c] = down_->worker.connect(down_addresses[child], lost(child));
+            down_->beats->tell(down_->to[tree][c], tag_of(tree, options_.node, kBeat));
+            up_->beats->hear(tag_of(tree, child, kBeat), rank_of(child));
             up->children[c].messages.resize(slots);
             for (int slot = 0; slot < slots; ++slot) {
                 up->children[c].buffers.emplace_back(room);
@@ -127,6 +140,7 @@ void Network::run(Side& side, int thread, const std::function<bool()>& step) {
     try {
         for (int idle = 0; !stopping_ && !engine_->aborted();) {
             look_for_losses();
+            beat(side);
             bool moved = side.worker.progress();
             moved |= step();
             if (moved) {
@@ -161,6 +175,14 @@ void Network::look_for_losses() {
         lost_at_ = now;  // it may have left
     else if (now - lost_at_ > kLossPatience)
         throw Error(lost_text_);
+}
+
+void Network::beat(Side& side) {
+    const std::string silent = side.beats->step();
+    if (!silent.empty() && !idle())
+        lose(silent + " has not been heard for " +
+             std::to_string(static_cast<int>(options_.silence_s)) + " s by rank " +
+             std::to_string(options_.first_ranks[options_.node]) + ", next to it in a tree");
 }
 
 bool Network::failed(const Message& message, int node) {
@@ -356,6 +378,10 @@ void Network::stop() {
     const bool force = engine_->aborted();
     up_->worker.close(force);
     down_->worker.close(force);
+    for (Side* side : {up_.get(), down_.get()}) {
+        side->worker.discard(kBeat, kBeat);
+        if (side->beats) side->beats->stop();
+    }
 }
 
 }  // namespace hfreduce

@@ -30,6 +30,7 @@ struct NetworkOptions {
     std::vector<int> first_ranks;  // by node, and one more: the number of ranks
     TreePlace trees[kTrees];
     std::uint64_t job = 0;  // number of the job, in every message
+    double silence_s = 30;  // after which a neighbour is given up
 };
 
 struct Message;
@@ -86,6 +87,7 @@ class Network {
     int node_of(std::uint32_t rank) const;
     void lose(const std::string& text);
     void look_for_losses();
+    void beat(Side& side);
     bool failed(const Message& message, int node);
     std::string foreign() const;
 };

@@ -130,6 +130,15 @@ void UcxWorker::cancel(Message& message) {
     if (message.pending && message.request) ucp_request_cancel(worker_, message.request);
 }
 
+void UcxWorker::discard(std::uint64_t tag, std::uint64_t mask) {
+    ucp_tag_recv_info_t info;
+    while (ucp_tag_message_h found = ucp_tag_probe_nb(worker_, tag, mask, 1, &info)) {
+        ucp_request_param_t param{};
+        ucs_status_ptr_t request = ucp_tag_msg_recv_nbx(worker_, nullptr, 0, found, &param);
+        if (UCS_PTR_IS_PTR(request)) ucp_request_free(request);
+    }
+}
+
 bool UcxWorker::progress() {
     bool moved = false;
     while (ucp_worker_progress(worker_)) moved = true;

@@ -33,6 +33,8 @@ class UcxWorker {
     void send(int connection, const void* data, std::size_t bytes, std::uint64_t tag, Message& message);
     void receive(void* data, std::size_t room, std::uint64_t tag, Message& message);
     void cancel(Message& message);
+    // Take messages without content that no one awaits: UCX complains of them in the end.
+    void discard(std::uint64_t tag, std::uint64_t mask);
     bool progress();
     // Sleep until the network has something, or `event` does.
     void sleep(int event, int milliseconds);

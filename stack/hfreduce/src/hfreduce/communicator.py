@@ -319,11 +319,11 @@ def _meet_nodes(
     else:
         table, connection = rendezvous.join(*where)
         links.append((connection.detach(), 0, table.nodes[0].ranks, True))
-    _connect(job, table, core)
+    _connect(job, table, core, node.silence_s)
     return links
 
 
-def _connect(job: JobSettings, table: Table, core: _core.Core) -> None:
+def _connect(job: JobSettings, table: Table, core: _core.Core, silence_s: float) -> None:
     firsts = [node.first_rank for node in table.nodes]
     number = firsts.index(job.first_rank)
     order = sorted(
@@ -335,6 +335,7 @@ def _connect(job: JobSettings, table: Table, core: _core.Core) -> None:
         node=number,
         first_ranks=[*firsts, job.world_size],
         job=table.job,
+        silence_s=silence_s,
         trees=[(place.parent, list(place.children), list(place.path_to)) for place in places],
         up=[node.up for node in table.nodes],
         down=[node.down for node in table.nodes],
