@@ -48,6 +48,9 @@ UcxWorker::UcxWorker() {
 
 UcxWorker::~UcxWorker() {
     close(true);
+    // UCX 1.13 ends the process if it is asked to end a connection of its own, to a node that is
+    // lost, in the middle of a message from there. What it holds is then left to the kernel.
+    if (under_way_) return;
     ucp_worker_destroy(worker_);
     ucp_cleanup(context_);
     for (Connection* connection : connections_) delete connection;
@@ -74,25 +77,33 @@ void UcxWorker::failed(void* data, ucp_ep_h, ucs_status_t status) {
 void UcxWorker::received(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
                          void* data) {
     auto* message = static_cast<Message*>(data);
-    message->status = status;
     message->bytes = info->length;
-    message->pending = false;
-    message->request = nullptr;
+    end(*message, status);
     ucp_request_free(request);
 }
 
 void UcxWorker::sent(void* request, ucs_status_t status, void* data) {
-    auto* message = static_cast<Message*>(data);
-    message->status = status;
-    message->pending = false;
-    message->request = nullptr;
+    end(*static_cast<Message*>(data), status);
     ucp_request_free(request);
+}
+
+void UcxWorker::begin(Message& message) {
+    message = Message{};
+    message.pending = true;
+    message.under_way = &under_way_;
+    ++under_way_;
+}
+
+void UcxWorker::end(Message& message, ucs_status_t status) {
+    message.status = status;
+    message.pending = false;
+    message.request = nullptr;
+    --*message.under_way;
 }
 
 void UcxWorker::send(int connection, const void* data, std::size_t bytes, std::uint64_t tag,
                      Message& message) {
-    message = Message{};
-    message.pending = true;
+    begin(message);
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     param.cb.send = sent;
@@ -100,18 +111,16 @@ void UcxWorker::send(int connection, const void* data, std::size_t bytes, std::u
     ucs_status_ptr_t request =
         ucp_tag_send_nbx(connections_[connection]->endpoint, data, bytes, tag, &param);
     if (request == nullptr) {
-        message.pending = false;
+        end(message, UCS_OK);
     } else if (UCS_PTR_IS_ERR(request)) {
-        message.pending = false;
-        message.status = UCS_PTR_STATUS(request);
+        end(message, UCS_PTR_STATUS(request));
     } else if (message.pending) {
         message.request = request;
     }
 }
 
 void UcxWorker::receive(void* data, std::size_t room, std::uint64_t tag, Message& message) {
-    message = Message{};
-    message.pending = true;
+    begin(message);
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
                          UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
@@ -119,8 +128,7 @@ void UcxWorker::receive(void* data, std::size_t room, std::uint64_t tag, Message
     param.user_data = &message;
     ucs_status_ptr_t request = ucp_tag_recv_nbx(worker_, data, room, tag, ~std::uint64_t{0}, &param);
     if (UCS_PTR_IS_ERR(request)) {
-        message.pending = false;
-        message.status = UCS_PTR_STATUS(request);
+        end(message, UCS_PTR_STATUS(request));
     } else if (message.pending) {
         message.request = request;
     }

@@ -15,6 +15,7 @@ struct Message {
     std::size_t bytes = 0;  // of a message that has arrived
     ucs_status_t status = UCS_OK;
     bool pending = false;
+    std::size_t* under_way = nullptr;  // the worker's count
 };
 
 // What UCX says on standard output: its own words, from "fatal" to "trace".
@@ -51,7 +52,10 @@ class UcxWorker {
     int descriptor_ = -1;
     std::string address_;
     std::vector<Connection*> connections_;
+    std::size_t under_way_ = 0;  // messages that are pending
 
+    void begin(Message& message);
+    static void end(Message& message, ucs_status_t status);
     static void received(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
                          void* data);
     static void sent(void* request, ucs_status_t status, void* data);
