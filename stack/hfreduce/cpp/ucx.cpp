@@ -66,7 +66,11 @@ int UcxWorker::connect(const std::string& address, std::function<void(const std:
     params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
     params.err_handler.cb = failed;
     params.err_handler.arg = connection;
-    require(ucp_ep_create(worker_, &params, &connection->endpoint), "a connection");
+    const ucs_status_t status = ucp_ep_create(worker_, &params, &connection->endpoint);
+    if (status != UCS_OK) {
+        connection->endpoint = nullptr;
+        connection->lost(ucs_status_string(status));
+    }
     return static_cast<int>(connections_.size()) - 1;
 }
 
@@ -104,12 +108,13 @@ void UcxWorker::end(Message& message, ucs_status_t status) {
 void UcxWorker::send(int connection, const void* data, std::size_t bytes, std::uint64_t tag,
                      Message& message) {
     begin(message);
+    const ucp_ep_h endpoint = connections_[connection]->endpoint;
+    if (!endpoint) return end(message, UCS_ERR_UNREACHABLE);
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     param.cb.send = sent;
     param.user_data = &message;
-    ucs_status_ptr_t request =
-        ucp_tag_send_nbx(connections_[connection]->endpoint, data, bytes, tag, &param);
+    ucs_status_ptr_t request = ucp_tag_send_nbx(endpoint, data, bytes, tag, &param);
     if (request == nullptr) {
         end(message, UCS_OK);
     } else if (UCS_PTR_IS_ERR(request)) {

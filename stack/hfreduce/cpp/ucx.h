@@ -29,7 +29,8 @@ class UcxWorker {
     UcxWorker& operator=(const UcxWorker&) = delete;
 
     const std::string& address() const { return address_; }
-    // Returns the connection's number. `lost` is called from progress() when its other end is.
+    // Returns the connection's number. `lost` is called, here or from progress(), when its other
+    // end is.
     int connect(const std::string& address, std::function<void(const std::string&)> lost);
     void send(int connection, const void* data, std::size_t bytes, std::uint64_t tag, Message& message);
     void receive(void* data, std::size_t room, std::uint64_t tag, Message& message);
