@@ -126,6 +126,7 @@ void Monitor::run() {
 
 void Monitor::read(Peer& peer) {
     char buffer[4096];
+    bool ended = false;
     for (;;) {
         const ssize_t got = recv(peer.link.fd, buffer, sizeof buffer, 0);
         if (got > 0) {
@@ -134,9 +135,8 @@ void Monitor::read(Peer& peer) {
             if (got == sizeof buffer) continue;
             break;
         }
-        if (got < 0 && (errno == EAGAIN || errno == EINTR)) break;
-        gone(peer, " ended without closing its communicator");
-        return;
+        ended = got == 0 || (errno != EAGAIN && errno != EINTR);
+        break;
     }
     std::size_t at = 0;
     Frame frame;
@@ -152,6 +152,7 @@ void Monitor::read(Peer& peer) {
         at += sizeof frame + frame.length;
     }
     peer.received.erase(0, at);
+    if (ended) gone(peer, " ended without closing its communicator");
 }
 
 void Monitor::take(Peer& peer, const Frame& frame, const std::string& text) {
