@@ -2,7 +2,7 @@
 
 A rank is a process of its own that runs a function of a test module; what it returns, or the
 error that it raised, comes back by a pipe. Nodes are groups of ranks: to the package they are
-apart, on the machine they share the loopback interface.
+apart, on the machine they share the loopback interface, unless they are given namespaces.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
+
+import namespaces
 
 SECRET = "a secret of the tests, long enough"
 _CONTEXT = multiprocessing.get_context("spawn")
@@ -43,6 +45,7 @@ class Job:
         silence_s: float = 10.0,
         arguments: Sequence[Any] = (),
         environment: dict[str, str] | None = None,
+        nodes: namespaces.Nodes | None = None,
     ) -> None:
         """Start them."""
         port = free_port()
@@ -61,6 +64,7 @@ class Job:
                 "HFREDUCE_TIMEOUT_S": timeout_s,
                 "HFREDUCE_SILENCE_S": silence_s,
                 "UCX_WARN_UNUSED_ENV_VARS": "n",
+                **(nodes.environment(rank // local) if nodes else {}),
                 **(environment or {}),
             }
             process = _CONTEXT.Process(
@@ -88,11 +92,17 @@ class Job:
             process.join(max(0.1, limit_s - time.monotonic()))
             hung = process.is_alive()
             if hung:
-                process.kill()
-                process.join()
+                self.kill()
             assert not hung, f"rank {self._pipes.index(pipe)} did not end within {within_s} s"
             found.append(Outcome(said[0], said[1], process.exitcode, after_s))
         return found
+
+    def kill(self) -> None:
+        """End every rank."""
+        for process in self.processes:
+            process.kill()
+        for process in self.processes:
+            process.join()
 
     def wait_for(self, text: str, ranks: Sequence[int] | None = None) -> None:
         """Wait until ranks have said `text` with say()."""
@@ -109,6 +119,8 @@ def _rank(
     arguments: Sequence[Any],
 ) -> None:
     os.environ.update(environment)
+    if holder := environment.get("HFREDUCE_TEST_NODE"):
+        namespaces.enter(int(holder))
     try:
         value = function(pipe, *arguments)
     except Exception as error:
