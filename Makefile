@@ -39,6 +39,8 @@ test: setup-test lint ## Lint, unit tests, real software, every role in containe
 
 .PHONY: test-full
 test-full: test bench ## test, and what is slow or needs a quiet machine
+	cd stack/hfreduce && ../../.venv-stack/bin/python -m pytest -q -m full
+	cd stack/hfreduce && ../../.venv-stack/bin/python tests/sanitize.py
 
 .PHONY: bench
 bench: setup ## Measure; prints figures, asserts nothing

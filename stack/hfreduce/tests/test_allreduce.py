@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,22 @@ def _concurrent(_pipe: Any) -> None:
 @pytest.mark.parametrize("local", [4, 1])
 def test_many_operations_at_a_time(local: int) -> None:
     run(_concurrent, 4, local)
+
+
+def _waiters(_pipe: Any) -> None:
+    import hfreduce
+
+    with hfreduce.Communicator() as job, ThreadPoolExecutor(3) as pool:
+        for turn in range(10):
+            arrays = [np.full(size, float(job.rank + turn)) for size in (10, 90_000, 3, 20_000)]
+            works = [job.allreduce(array, wait=False) for array in arrays]
+            list(pool.map(hfreduce.Work.wait, reversed(works)))
+            assert all((array == 6.0 + 4 * turn).all() for array in arrays)
+
+
+@pytest.mark.parametrize("local", [4, 2])
+def test_several_threads_wait(local: int) -> None:
+    run(_waiters, 4, local)
 
 
 def _others(_pipe: Any) -> None:
