@@ -56,6 +56,14 @@ def test_nodes_talk_over_their_links_and_are_gone_after() -> None:
     assert nodes.name not in left
 
 
+@pytest.mark.skipif(bool(unusable()), reason=unusable())
+def test_what_a_killed_comparison_left_is_removed() -> None:
+    subprocess.run(["ip", "netns", "add", "hfreduce4194305-0"], check=True)  # no process's number
+    with Nodes(1, link_gbps=None):
+        left = subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True).stdout
+    assert "hfreduce4194305-0" not in left
+
+
 def test_what_a_failing_rank_says_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HFREDUCE_CHUNK_BYTES", "5")
     with pytest.raises(

@@ -16,10 +16,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 
 NETWORK = "10.213.77"
 MTU_BYTES = 9000
+_PREFIX = "hfreduce"
 _BURST_BYTES = 256 << 10
 """Of the shaper: more than the largest piece that TCP hands down."""
 
@@ -37,7 +39,8 @@ class Nodes:
         Raises:
             OSError: this user, or this kernel, cannot.
         """
-        self.name = f"hfreduce{os.getpid()}"
+        _remove_orphans()
+        self.name = f"{_PREFIX}{os.getpid()}"
         self.count = count
         try:
             self._make(link_gbps)
@@ -107,6 +110,18 @@ def _enter(name: str, node: int, command: Sequence[str]) -> list[str]:
     named = f'hostname node{node}; exec "$@"'
     return ["ip", "netns", "exec", f"{name}-{node}", "unshare", "--uts", "--ipc",
             "sh", "-c", named, "sh", *command]  # fmt: skip
+
+
+def _remove_orphans() -> None:
+    """Remove what a process that was killed has left."""
+    listed = subprocess.run(  # noqa: S603 - a fixed command
+        [shutil.which("ip") or "ip", "netns", "list"], capture_output=True, text=True, check=False
+    )
+    for name in listed.stdout.split():
+        maker = name.removeprefix(_PREFIX).partition("-")[0]
+        if name.startswith(_PREFIX) and maker.isdigit() and not Path(f"/proc/{maker}").exists():
+            with contextlib.suppress(OSError):
+                _ip("netns", "del", name)
 
 
 def _ip(*arguments: str) -> None:
