@@ -76,9 +76,9 @@ class Nodes:
                 zone_of.update(dict.fromkeys(order[first : first + size], zone))
                 if zone:
                     self._cable(zone)
-            for node in range(self.count):
+            for position, node in enumerate(order):
                 self._plug(node, zone_of[node])
-            self._tell([f"node{node}" for node in order], zones)
+                self._tell(node, zone_of[node], position)
         except BaseException:
             self.close()
             raise
@@ -98,7 +98,7 @@ class Nodes:
         """Return what a rank on the node is told."""
         return {
             "HFREDUCE_TEST_NODE": str(self._holders[node].pid),
-            "HFREDUCE_CONFIG": str(self._folder / "node.json"),
+            "HFREDUCE_CONFIG": str(self._folder / f"{node}.json"),
             "MASTER_ADDR": "10.77.0.1",
             "UCX_TLS": "tcp",  # to UCX they are one machine, with memory to share
         }
@@ -164,9 +164,9 @@ class Nodes:
         self._run(node, "ip", "link", "set", DEVICE, "up")
         self._run(node, "ip", "address", "add", f"10.77.0.{node + 1}/24", "dev", DEVICE)
 
-    def _tell(self, order: Sequence[str], zones: Sequence[int]) -> None:
-        said = {"net_devices": [DEVICE], "tree_order": order, "tree_zone_sizes": zones}
-        (self._folder / "node.json").write_text(json.dumps(said))
+    def _tell(self, node: int, zone: int, position: int) -> None:
+        said = {"net_devices": [DEVICE], "zone": str(zone), "position": position}
+        (self._folder / f"{node}.json").write_text(json.dumps(said))
 
     def _ip(self, *words: str) -> str:
         return self._run(self._switch, "ip", *words)

@@ -15,6 +15,7 @@ from typing import Any
 import namespaces
 import numpy as np
 import pytest
+from hfreduce.tree import double_tree
 from jobs import Job, Outcome
 from namespaces import Nodes
 
@@ -56,9 +57,18 @@ def _nothing_is_left() -> Iterator[None]:
     assert left <= before
 
 
-def _broken(nodes: Nodes, ranks: int, local: int, size: int, how: Any) -> list[Outcome]:
+def _broken(
+    nodes: Nodes, ranks: int, local: int, size: int, how: Any, threshold: str = "inf"
+) -> list[Outcome]:
     job = Job(
-        _stream, ranks, local, arguments=(size,), silence_s=SILENCE_S, timeout_s=60, nodes=nodes
+        _stream,
+        ranks,
+        local,
+        arguments=(size,),
+        silence_s=SILENCE_S,
+        timeout_s=60,
+        environment={"UCX_RNDV_THRESH": threshold},
+        nodes=nodes,
     )
     job.wait_for("running")
     time.sleep(0.5)
@@ -73,27 +83,36 @@ def _broken(nodes: Nodes, ranks: int, local: int, size: int, how: Any) -> list[O
     return outcomes
 
 
-SMALL = pytest.param(100, marks=pytest.mark.full)
+SIZES = pytest.mark.parametrize(
+    ("size", "threshold"),
+    [
+        (300_000, "inf"),
+        pytest.param(300_000, "8k", marks=pytest.mark.full),
+        pytest.param(100, "inf", marks=pytest.mark.full),
+    ],
+)
+"""Elements, and from how many bytes on UCX asks the receiver first."""
 
 
-@pytest.mark.parametrize("size", [300_000, SMALL])
+@SIZES
 @pytest.mark.parametrize("end", ["unplug", pytest.param("switch_off", marks=pytest.mark.full)])
-def test_a_node_without_its_cable(end: str, size: int) -> None:
+def test_a_node_without_its_cable(end: str, size: int, threshold: str) -> None:
     with Nodes(3) as nodes:
-        outcomes = _broken(nodes, 6, 2, size, lambda _job: getattr(nodes, end)(2))
+        outcomes = _broken(nodes, 6, 2, size, lambda _job: getattr(nodes, end)(2), threshold)
     for rank, outcome in enumerate(outcomes):
         other = "[0-3]" if rank in (4, 5) else "[45]"
         assert re.search(rf"rank {other}\b", outcome.error), outcomes
 
 
-@pytest.mark.parametrize("size", [300_000, SMALL])
-@pytest.mark.parametrize("pair", [(1, 2), pytest.param((0, 1), marks=pytest.mark.full)])
-def test_two_nodes_that_do_not_hear_each_other(pair: tuple[int, int], size: int) -> None:
+@SIZES
+@pytest.mark.parametrize("at_rank_0", [False, pytest.param(True, marks=pytest.mark.full)])
+def test_two_nodes_that_do_not_hear_each_other(at_rank_0: bool, size: int, threshold: str) -> None:
+    edges = [set(edge) for tree in double_tree(4) for edge in enumerate(tree) if -1 not in edge]
+    one, other = next(edge for edge in edges if (0 in edge) == at_rank_0)
     with Nodes(4) as nodes:
-        outcomes = _broken(nodes, 4, 1, size, lambda _job: nodes.part(*pair))
-    for rank, outcome in enumerate(outcomes):
-        if rank in pair:
-            assert re.search(rf"rank {pair[rank == pair[0]]}\b", outcome.error), outcomes
+        outcomes = _broken(nodes, 4, 1, size, lambda _job: nodes.part(one, other), threshold)
+    assert re.search(rf"rank {other}\b", outcomes[one].error), outcomes
+    assert re.search(rf"rank {one}\b", outcomes[other].error), outcomes
 
 
 def _all_name(victim: int, outcomes: list[Outcome]) -> None:

@@ -54,6 +54,7 @@ class Core:
         node: int,
         first_ranks: Sequence[int],
         job: int,
+        silence_s: float,
         trees: Sequence[tuple[int, Sequence[int], Sequence[int]]],
         up: Sequence[bytes],
         down: Sequence[bytes],
