@@ -18,6 +18,7 @@ constexpr int kSleepMs = 50;  // a wait looks for an abort this often
 constexpr std::size_t kDirectBytes = 32 << 10;
 constexpr std::size_t kLeastChunk = 128 << 10;
 constexpr std::size_t kLine = 64;
+constexpr auto kNap = std::chrono::microseconds(50);
 
 }  // namespace
 
@@ -80,9 +81,10 @@ std::uint64_t Engine::submit(Signature signature, const void* in, void* out,
     return signature.sequence;
 }
 
-void Engine::wait(std::uint64_t number) {
+void Engine::wait(std::uint64_t number, const std::atomic<std::uint64_t>& passed) {
+    const auto ended = [&] { return number < passed.load(); };
     const auto limit = Clock::now() + std::chrono::duration<double>(options_.timeout_s);
-    while (!done(number)) {
+    while (!ended()) {
         check();
         if (Clock::now() > limit) late(number);
         std::unique_lock<std::mutex> driving(drive_mutex_, std::try_to_lock);
@@ -90,14 +92,14 @@ void Engine::wait(std::uint64_t number) {
             const std::uint64_t asked = sequence_;
             const std::uint32_t seen = segment_->epoch();
             try {
-                if (!advance() && !done(number)) rest(seen, asked);
+                if (!advance() && !ended()) rest(seen, asked);
             } catch (const Error& error) {
                 abort(error.what());
                 throw;
             }
         } else {
             std::unique_lock<std::mutex> lock(queue_mutex_);
-            ended_.wait_for(lock, std::chrono::milliseconds(1), [&] { return done(number); });
+            ended_.wait_for(lock, std::chrono::milliseconds(1), ended);
         }
     }
     if (completed_ < sequence_) asked_.notify_one();
@@ -129,16 +131,21 @@ void Engine::background() {
 
 bool Engine::advance() {
     bool moved = step();
-    for (int spin = 0; !moved && spin < options_.spins; ++spin) {
+    for (int spin = 0; !moved && !napped_ && spin < options_.spins; ++spin) {
         pause_processor();
         moved = step();
     }
+    if (moved) napped_ = false;
     return moved;
 }
 
 // Sleep until the node, or a caller, has something new.
 void Engine::rest(std::uint32_t epoch, std::uint64_t sequence) {
-    if (moving()) return;  // a copy engine tells no one when it is done
+    if (moving()) {  // a copy engine tells no one when it is done
+        std::this_thread::sleep_for(kNap);
+        napped_ = true;
+        return;
+    }
     resting_ = true;
     if (sequence_ == sequence) segment_->wait(epoch, kSleepMs);
     resting_ = false;
@@ -193,6 +200,8 @@ bool Engine::fill() {
                               next.count * size);
             ++running.ins;
         }
+        if (filling_ == running.first && !segment_->shape().partners.empty())
+            segment_->board(own).begun.store(running.signature.sequence + 1);
         ++filling_;
         moved = true;
     }
@@ -256,6 +265,21 @@ void Engine::add_share(const Wanted& wanted, std::uint64_t g, int thread) const 
     const std::size_t to = std::min<std::size_t>(wanted.elements, from + each);
     if (from == to) return;
     std::array<const void*, kMaxLocal> inputs{};
+    if (shape.pairs(signature)) {  // each rank has one half of its pair's sum
+        const std::size_t middle = Shape::lower_half(wanted.elements * size) / size;
+        for (const bool lower : {true, false}) {
+            const std::size_t begin = lower ? from : std::max(from, middle);
+            const std::size_t end = lower ? std::min(to, middle) : to;
+            if (begin >= end) continue;
+            int pairs = 0;
+            for (int rank = 0; rank < shape.local_size; ++rank)
+                if ((rank < shape.partners[rank]) == lower)
+                    inputs[pairs++] = segment_->input(rank, g) + begin * size;
+            reduce(signature.dtype, signature.op, inputs.data(), pairs,
+                   segment_->partial(g) + begin * size, end - begin, scale(signature));
+        }
+        return;
+    }
     int n = 0;
     if (signature.from_one()) {
         const int root = static_cast<int>(signature.root) - options_.first_rank;
@@ -269,7 +293,8 @@ void Engine::add_share(const Wanted& wanted, std::uint64_t g, int thread) const 
 }
 
 double Engine::scale(const Signature& signature) const {
-    return signature.average ? 1.0 / options_.world_size : 1.0;
+    if (!signature.average) return 1.0;
+    return (segment_->shape().pairs(signature) ? 2.0 : 1.0) / options_.world_size;  // see PairIn
 }
 
 void Engine::count(std::uint64_t g) {
@@ -300,6 +325,8 @@ bool Engine::empty() {
         }
         ++draining_;
         moved = true;
+        if (next.last && running.mover->queued() && started_ == running.signature.sequence)
+            ++started_;
     }
     while (drains_ < draining_) {
         const Part drained = find(drains_);
@@ -320,6 +347,7 @@ bool Engine::empty() {
             queue_.pop_front();
             window_.erase(window_.begin());
             ++completed_;
+            if (started_ < completed_) started_ = completed_.load();
             ended_.notify_all();
         }
     }

@@ -41,7 +41,9 @@ class Engine {
 
     // Drive until operation `number` has ended. Raises Error if the job was aborted, or after
     // the communicator's time limit.
-    void wait(std::uint64_t number);
+    void wait(std::uint64_t number) { wait(number, completed_); }
+    // The same, until its last copy has been started, where a stream can wait for the rest.
+    void wait_started(std::uint64_t number) { wait(number, started_); }
     bool done(std::uint64_t number) const { return number < completed_.load(); }
 
     std::uint64_t submitted() const { return sequence_.load(); }
@@ -88,6 +90,7 @@ class Engine {
     std::uint64_t chunks_ = 0;
     std::atomic<std::uint64_t> tree_chunks_[kTrees] = {};
     std::atomic<std::uint64_t> completed_{0};
+    std::atomic<std::uint64_t> started_{0};  // operations all of whose copies are under way
 
     mutable std::mutex queue_mutex_;
     std::deque<std::shared_ptr<Running>> queue_;     // asked for, not ended
@@ -96,6 +99,8 @@ class Engine {
     std::vector<std::shared_ptr<Running>> window_;    // the driver's view of the queue
     // Places of the next chunk to copy in, count as filled, add, copy out, count as drained.
     std::uint64_t filling_ = 0, fills_ = 0, adding_ = 0, draining_ = 0, drains_ = 0;
+
+    bool napped_ = false;  // nothing has moved since
 
     std::atomic<bool> resting_{false};
     std::atomic<bool> stopping_{false};
@@ -124,6 +129,7 @@ class Engine {
     bool advance();
     void background();
     void adder(int thread);
+    void wait(std::uint64_t number, const std::atomic<std::uint64_t>& passed);
     void check() const;
     [[noreturn]] void late(std::uint64_t number);
     bool moving() const;

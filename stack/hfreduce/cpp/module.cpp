@@ -9,6 +9,7 @@
 
 #include "engine.h"
 #include "error.h"
+#include "gpus.h"
 #include "monitor.h"
 #include "network.h"
 #include "reduce.h"
@@ -25,12 +26,13 @@ namespace {
 class Core {
   public:
     Core(int rank, int world_size, int first_rank, const Shape& shape, int segment, int up_event,
-         int down_event, double timeout_s, int spins)
+         int down_event, double timeout_s, int spins, bool gdrcopy)
         : rank_(rank), first_rank_(first_rank), timeout_s_(timeout_s) {
         segment_ = std::make_shared<Segment>(segment, shape, rank - first_rank);
         segment_->set_network_events(up_event, down_event);
         engine_ = std::make_shared<Engine>(
             segment_, EngineOptions{rank, world_size, first_rank, timeout_s, spins});
+        gpus_ = std::make_unique<Gpus>(segment_, rank, gdrcopy);
         if (shape.networked && rank == first_rank)
             network_ = std::make_unique<Network>(segment_, engine_, up_event, down_event);
     }
@@ -64,8 +66,10 @@ class Core {
     }
 
     std::uint64_t submit(Kind kind, Op op, bool average, Dtype dtype, std::uint64_t count, int root,
-                         std::uint64_t name, std::uintptr_t in, std::uintptr_t out, bool waits) {
+                         std::uint64_t name, std::uintptr_t in, std::uintptr_t out, bool waits,
+                         bool gpu, std::uintptr_t stream) {
         Signature signature;
+        signature.sequence = engine_->submitted();
         signature.kind = kind;
         signature.op = op;
         signature.average = average;
@@ -73,11 +77,19 @@ class Core {
         signature.count = count;
         signature.root = static_cast<std::uint32_t>(root);
         signature.name = name;
+        signature.gpu = gpu && count;  // nothing lies nowhere
+        std::shared_ptr<Mover> mover;
+        if (signature.gpu) mover = mover_of(signature, in, out, stream);
         return engine_->submit(signature, reinterpret_cast<const void*>(in),
-                               reinterpret_cast<void*>(out), nullptr, waits);
+                               reinterpret_cast<void*>(out), std::move(mover), waits);
     }
 
     void wait(std::uint64_t number) { engine_->wait(number); }
+    void wait_stream(std::uint64_t number, std::uintptr_t out, std::uintptr_t stream) {
+        engine_->wait_started(number);
+        if (!engine_->done(number))
+            gpus_->follow(reinterpret_cast<const void*>(out), reinterpret_cast<cuda::Stream>(stream));
+    }
     bool done(std::uint64_t number) const {
         if (engine_->aborted() && !engine_->done(number)) throw Error(engine_->abort_text());
         return engine_->done(number);
@@ -110,6 +122,7 @@ class Core {
         if (network_) network_->stop();
         if (monitor_) monitor_->leave();
         engine_->stop();
+        gpus_->settle();
     }
 
     std::uint64_t sent_bytes() const { return network_ ? network_->sent_bytes() : 0; }
@@ -122,9 +135,35 @@ class Core {
     bool closed_ = false;
     std::shared_ptr<Segment> segment_;
     std::shared_ptr<Engine> engine_;
+    std::unique_ptr<Gpus> gpus_;
     std::unique_ptr<Network> network_;
     std::unique_ptr<Monitor> monitor_;
+
+    // A rank whose GPU fails, or that has no driver, cannot go on, so that the others do not wait.
+    std::shared_ptr<Mover> mover_of(const Signature& signature, std::uintptr_t in,
+                                    std::uintptr_t out, std::uintptr_t stream) {
+        try {
+            return gpus_->mover(signature, reinterpret_cast<const void*>(in),
+                                reinterpret_cast<const void*>(out),
+                                reinterpret_cast<cuda::Stream>(stream));
+        } catch (const cuda::Failure& failure) {
+            std::string text = failure.what();
+            if (text.compare(0, 5, "rank ")) text = "rank " + std::to_string(rank_) + ": " + text;
+            abort(text);
+            throw Error(text);
+        }
+    }
 };
+
+// Why no GPU's tensor can be moved here; empty where one can.
+std::string gpu_problem() {
+    try {
+        cuda::driver();
+    } catch (const cuda::Failure& failure) {
+        return failure.what();
+    }
+    return "";
+}
 
 }  // namespace
 
@@ -148,11 +187,12 @@ PYBIND11_MODULE(_core, m) {
         .value("barrier", Kind::barrier);
     py::class_<Shape>(m, "Shape")
         .def(py::init([](int local_size, int threads, int depth, std::size_t chunk_bytes,
-                         bool networked) {
-                 return Shape{local_size, threads, depth, chunk_bytes, networked};
+                         bool networked, const std::vector<int>& partners) {
+                 return Shape{local_size, threads, depth, chunk_bytes, networked, partners};
              }),
              py::kw_only(), py::arg("local_size"), py::arg("threads"), py::arg("depth"),
-             py::arg("chunk_bytes"), py::arg("networked"));
+             py::arg("chunk_bytes"), py::arg("networked"), py::arg("partners"));
+    m.def("gpu_problem", &gpu_problem);
     m.def("create_segment", &Segment::create);
     m.def("instruction_set", &instruction_set);
     m.def("use_instruction_set", &use_instruction_set);
@@ -160,10 +200,10 @@ PYBIND11_MODULE(_core, m) {
     m.def("set_log_level", &set_log_level);
     const auto released = py::call_guard<py::gil_scoped_release>();
     py::class_<Core>(m, "Core")
-        .def(py::init<int, int, int, const Shape&, int, int, int, double, int>(), py::kw_only(),
+        .def(py::init<int, int, int, const Shape&, int, int, int, double, int, bool>(), py::kw_only(),
              py::arg("rank"), py::arg("world_size"), py::arg("first_rank"), py::arg("shape"),
              py::arg("segment"), py::arg("up_event"), py::arg("down_event"), py::arg("timeout_s"),
-             py::arg("spins"))
+             py::arg("spins"), py::arg("gdrcopy"))
         .def("addresses", &Core::addresses)
         .def("watch", &Core::watch, py::kw_only(), py::arg("silence_s"), py::arg("links"))
         .def(
@@ -179,8 +219,11 @@ PYBIND11_MODULE(_core, m) {
             py::arg("silence_s"), py::arg("trees"), py::arg("up"), py::arg("down"))
         .def("submit", &Core::submit, released, py::kw_only(), py::arg("kind"), py::arg("op"),
              py::arg("average"), py::arg("dtype"), py::arg("count"), py::arg("root"),
-             py::arg("name"), py::arg("source"), py::arg("target"), py::arg("waits"))
+             py::arg("name"), py::arg("source"), py::arg("target"), py::arg("waits"),
+             py::arg("gpu"), py::arg("stream"))
         .def("wait", &Core::wait, released)
+        .def("wait_stream", &Core::wait_stream, released, py::arg("number"), py::arg("target"),
+             py::arg("stream"))
         .def("done", &Core::done)
         .def("abort", &Core::abort, released)
         .def("aborted", &Core::aborted)

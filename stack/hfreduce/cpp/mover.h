@@ -16,6 +16,8 @@ class Mover {
     // Copies that have ended, since the mover was made.
     virtual std::uint64_t in_done() = 0;
     virtual std::uint64_t out_done() = 0;
+    // Whether copies out that were started end by themselves, in the order of a stream.
+    virtual bool queued() const { return false; }
     // Whether the caller's memory can be read and written by the processor.
     virtual bool host() const = 0;
 };

@@ -39,6 +39,10 @@ struct Segment::Header {
     Counter finished[kTrees];
     Counter sent_up[kTrees];
     Counter entered[kMaxLocal];
+    struct alignas(64) Board {
+        PairBoard value;
+    };
+    Board boards[kMaxLocal];
 };
 
 struct Segment::Slot {
@@ -111,6 +115,17 @@ Segment::~Segment() {
     for (int event : events_)
         if (event >= 0) close(event);
 }
+
+bool Shape::pairs(const Signature& signature) const {
+    return !partners.empty() && signature.gpu && signature.op == Op::sum &&
+           (signature.kind == Kind::allreduce || signature.kind == Kind::reduce) &&
+           (signature.dtype == Dtype::f32 || signature.dtype == Dtype::f16 ||
+            signature.dtype == Dtype::bf16);
+}
+
+std::size_t Shape::lower_half(std::size_t bytes) { return std::min(bytes, rounded(bytes / 2, 64)); }
+
+PairBoard& Segment::board(int local_rank) const { return header_->boards[local_rank].value; }
 
 void Segment::place(int numa_node) {
     if (numa_available() < 0 || numa_max_node() < 1) return;

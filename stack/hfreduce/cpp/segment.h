@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <string>
+#include <vector>
 
 #include "operation.h"
 
@@ -26,6 +27,23 @@ struct Shape {
     int depth = 8;    // slots; even, so that a slot stays with one tree
     std::size_t chunk_bytes = 1 << 20;
     bool networked = false;  // there are other nodes
+    // By local rank: whose GPU its own is bridged with. Empty where pairs do not reduce first.
+    std::vector<int> partners;
+
+    // Whether the pairs reduce what an operation brings before it comes to the host.
+    bool pairs(const Signature& signature) const;
+    // Bytes of a chunk that a pair's lower rank takes to the host and back; the other the rest.
+    static std::size_t lower_half(std::size_t bytes);
+};
+
+// Where a rank tells its partner how far it is.
+struct PairBoard {
+    std::atomic<std::uint64_t> begun;     // operations
+    std::atomic<std::uint64_t> asked;     // chunks that are to be reduced in pairs
+    std::atomic<std::uint64_t> given;     // halves of such that the partner has
+    std::atomic<std::uint64_t> returned;  // halves of results that the partner has
+    std::atomic<std::uint32_t> there;     // the handle is
+    char handle[64];                      // of the GPU memory that the partner writes to
 };
 
 // What a rank wants of a chunk.
@@ -48,6 +66,8 @@ class Segment {
     // Bind the results to the adapter's NUMA node and spread the rest, as in section IV-D1.
     void place(int numa_node);
 
+    void* base() const { return base_; }
+    std::size_t bytes() const { return bytes_; }
     const Shape& shape() const { return shape_; }
     int local_rank() const { return local_rank_; }
     int slot(std::uint64_t g) const { return static_cast<int>(g % shape_.depth); }
@@ -72,6 +92,8 @@ class Segment {
     bool fill(std::uint64_t g);
     bool add(std::uint64_t g);
     bool drain(std::uint64_t g);
+
+    PairBoard& board(int local_rank) const;
 
     // Operations that a rank has entered, for who asks whom everyone waits for.
     std::atomic<std::uint64_t>& entered(int local_rank) const;

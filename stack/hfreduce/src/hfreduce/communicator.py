@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from hfreduce import _core, local, rendezvous, tree
-from hfreduce.buffers import Buffer, buffer
+from hfreduce.buffers import Buffer, buffer, current_stream
 from hfreduce.errors import HFReduceError
 from hfreduce.rendezvous import NodeInfo, Table
 from hfreduce.settings import JobSettings, NodeSettings, job_settings, node_settings, tell_ucx
@@ -47,6 +47,26 @@ class Work:
                 whole, array = each.back
                 np.copyto(array, whole.reshape(array.shape))
         self._buffers = ()
+
+    def wait_stream(self, stream: int | None = None) -> None:
+        """Have a stream of the GPU wait for the end, in place of this thread.
+
+        The result is made by processors, so this returns when the last copy to the GPU is under
+        way, and that one only is left to the stream. Tensors of the processor's: as wait().
+
+        Args:
+            stream: its handle; the current one of torch's for a tensor of torch's, else the
+                legacy stream, 0, by default.
+
+        Raises:
+            HFReduceError: as wait().
+        """
+        taken = self._buffers[-1] if self._buffers else None
+        if taken is None or not taken.gpu:
+            self.wait()
+            return
+        stream = current_stream(taken.owner) if stream is None else stream
+        self._core.wait_stream(self._number, taken.pointer, stream)
 
     def done(self) -> bool:
         """Whether it has ended; wait() then returns at once.
@@ -98,6 +118,7 @@ class Communicator:
         dtype: str | None = None,
         name: str = "",
         wait: bool = True,
+        stream: int | None = None,
     ) -> Work:
         """Combine the ranks' arrays; every rank gets the same bits.
 
@@ -109,11 +130,13 @@ class Communicator:
             dtype: see buffers.buffer().
             name: what all ranks must call it alike, to find out when they are out of step.
             wait: whether to return when it has ended; else wait for what is returned.
+            stream: handle of the GPU's stream that makes the array; the current one of torch's
+                for a tensor of torch's, else the legacy stream, 0, by default.
 
         Raises:
             HFReduceError: what is given cannot be reduced, or the job cannot go on.
         """
-        return self._run(_core.Kind.allreduce, array, out, op, 0, dtype, name, wait)
+        return self._run(_core.Kind.allreduce, array, out, op, 0, dtype, name, wait, stream)
 
     def reduce(
         self,
@@ -125,9 +148,10 @@ class Communicator:
         dtype: str | None = None,
         name: str = "",
         wait: bool = True,
+        stream: int | None = None,
     ) -> Work:
         """Combine the ranks' arrays at one rank; see allreduce()."""
-        return self._run(_core.Kind.reduce, array, out, op, root, dtype, name, wait)
+        return self._run(_core.Kind.reduce, array, out, op, root, dtype, name, wait, stream)
 
     def broadcast(
         self,
@@ -137,14 +161,15 @@ class Communicator:
         dtype: str | None = None,
         name: str = "",
         wait: bool = True,
+        stream: int | None = None,
     ) -> Work:
         """Give every rank one rank's array; see allreduce()."""
-        return self._run(_core.Kind.broadcast, array, None, "sum", root, dtype, name, wait)
+        return self._run(_core.Kind.broadcast, array, None, "sum", root, dtype, name, wait, stream)
 
     def barrier(self, *, name: str = "", wait: bool = True) -> Work:
         """Wait until every rank has come here; see allreduce()."""
         empty = np.empty(0, np.uint8)
-        return self._run(_core.Kind.barrier, empty, None, "sum", 0, None, name, wait)
+        return self._run(_core.Kind.barrier, empty, None, "sum", 0, None, name, wait, None)
 
     def _run(
         self,
@@ -156,6 +181,7 @@ class Communicator:
         dtype: str | None,
         name: str,
         wait: bool,
+        stream: int | None,
     ) -> Work:
         if op not in _OPS:
             raise HFReduceError(f"{op} is no operation; there are {', '.join(_OPS)}")
@@ -169,6 +195,8 @@ class Communicator:
                 f"out has {taken.count} elements of {taken.dtype.name}, the array {given.count} of"
                 f" {given.dtype.name}"
             )
+        if taken.gpu != given.gpu:
+            raise HFReduceError("of the array and out, one lies on a GPU and the other does not")
         if op == "avg" and given.dtype in _INTEGERS:
             raise HFReduceError(f"{given.dtype.name} has no average; take the sum")
         number = self._core.submit(
@@ -182,6 +210,8 @@ class Communicator:
             source=given.pointer,
             target=taken.pointer,
             waits=wait,
+            gpu=given.gpu,
+            stream=current_stream(given.owner) if given.gpu and stream is None else stream or 0,
         )
         work = Work(self._core, number, given, taken)
         if wait:
@@ -230,6 +260,7 @@ def _shape(job: JobSettings, said: dict[str, Any]) -> _core.Shape:
         depth=said["depth"],
         chunk_bytes=said["chunk_bytes"],
         networked=job.networked,
+        partners=said["partners"],
     )
 
 
@@ -249,6 +280,7 @@ def _core_of(
             down_event=down_event,
             timeout_s=node.timeout_s,
             spins=_SPINS if alone else 0,
+            gdrcopy=node.gdrcopy,
         )
     finally:
         os.close(segment)  # it is mapped; the events are the core's
@@ -272,7 +304,12 @@ def _join(job: JobSettings, node: NodeSettings) -> _core.Core:
 
 def _lead(job: JobSettings, node: NodeSettings, door: local.Door) -> _core.Core:
     """Be the first rank of a node."""
-    said = {"threads": node.threads, "depth": node.depth, "chunk_bytes": node.chunk_bytes}
+    said = {
+        "threads": node.threads,
+        "depth": node.depth,
+        "chunk_bytes": node.chunk_bytes,
+        "partners": node.partners(job.local_size),
+    }
     tell_ucx(node, os.environ)
     segment = _core.create_segment(_shape(job, said))
     events = tuple(os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK) for _ in range(2))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hfreduce.errors import HFReduceError
-from hfreduce.node_profile import NodeProfile, profile_from
+from hfreduce.node_profile import NodeProfile, ProfileError, profile_from
 
 CONFIG = Path("/etc/hfreduce/node.json")
 PORT_OFFSET = 5
@@ -26,6 +26,7 @@ MOST_CHUNK_BYTES = 64 << 20
 _KEYS = {
     "net_devices", "numa_node", "service_level", "traffic_class", "zone", "position",
     "timeout_s", "silence_s", "threads", "chunk_bytes", "depth", "profile",
+    "nvlink_pairs",
 }  # fmt: skip
 
 
@@ -51,6 +52,16 @@ class NodeSettings:
     chunk_bytes: int = 512 << 10
     depth: int = 8
     """Chunks under way; even."""
+    gdrcopy: bool = True
+    """Whether a GPU's small tensors go by GDRCopy, where it is installed."""
+    nvlink_pairs: tuple[tuple[int, int], ...] = ()
+    """Local ranks whose GPUs are bridged; they reduce over the bridge first."""
+
+    def partners(self, local_size: int) -> list[int]:
+        """Return each local rank's partner; none at all unless every one has one."""
+        partner = {one: other for pair in self.nvlink_pairs for one, other in (pair, pair[::-1])}
+        found = [partner.get(local, -1) for local in range(local_size)]
+        return found if all(0 <= other < local_size for other in found) else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,9 +165,11 @@ def node_settings(path: Path | None = None) -> NodeSettings:
     file, said = _file(path)
     values = {key: value for key, value in said.items() if value is not None}
     values.pop("profile", None)
+    values = {**_of_profile(said, file), **values}
     if "net_devices" in values:
         values["net_devices"] = tuple(values["net_devices"])
     try:
+        values["nvlink_pairs"] = tuple(map(tuple, values["nvlink_pairs"]))
         found = _checked(replace(NodeSettings(), **values), str(file))
     except TypeError as error:
         raise HFReduceError(f"{file}: a value is of a wrong kind: {error}") from None
@@ -172,6 +185,18 @@ def node_profile(path: Path | None = None) -> NodeProfile | None:
     """
     said = _file(path)[1].get("profile")
     return profile_from(said) if said else None
+
+
+def _of_profile(said: Mapping[str, Any], file: Path) -> dict[str, Any]:
+    """Return the settings that follow from the node's hardware: rank i of a node has GPU i."""
+    if not said.get("profile"):
+        return {"nvlink_pairs": ()}
+    try:
+        profile = profile_from(said["profile"])
+    except ProfileError as error:
+        raise HFReduceError(f"{file}: {error}") from None
+    pairs = profile.nvlink_pairs if profile.nvlink_reduction else ()
+    return {"gdrcopy": profile.gdrcopy, "nvlink_pairs": pairs}
 
 
 def _file(path: Path | None) -> tuple[Path, dict[str, Any]]:
@@ -204,6 +229,13 @@ def _overridden(settings: NodeSettings) -> NodeSettings:
                 raise HFReduceError(f"HFREDUCE_{key.upper()} is {text!r}, not a number") from None
     if zone := os.environ.get("HFREDUCE_ZONE"):
         changed["zone"] = zone
+    if (pairs := os.environ.get("HFREDUCE_NVLINK_PAIRS")) is not None:
+        try:
+            changed["nvlink_pairs"] = tuple(tuple(pair) for pair in json.loads(pairs or "[]"))
+        except (TypeError, ValueError):
+            raise HFReduceError(
+                f"HFREDUCE_NVLINK_PAIRS is {pairs!r}; write [[0, 1], [2, 3]]"
+            ) from None
     return _checked(replace(settings, **changed), "the environment")
 
 
@@ -221,6 +253,16 @@ def _checked(settings: NodeSettings, where: str) -> NodeSettings:
         raise HFReduceError(
             f"{where}: zone is {settings.zone!r} and position {settings.position!r}; they are a"
             " text, and 0 or more"
+        )
+    paired = [rank for pair in settings.nvlink_pairs for rank in pair]
+    if (
+        any(len(pair) != 2 for pair in settings.nvlink_pairs)
+        or len(set(paired)) < len(paired)
+        or (any(type(rank) is not int or rank < 0 for rank in paired))
+    ):
+        raise HFReduceError(
+            f"{where}: nvlink_pairs is {[list(pair) for pair in settings.nvlink_pairs]}; a pair"
+            " has two local ranks, and a rank is in one pair at most"
         )
     if settings.timeout_s <= 0 or settings.silence_s <= 0:
         raise HFReduceError(f"{where}: timeout_s and silence_s are more than 0")
