@@ -5,18 +5,22 @@
     model.register_comm_hook(None, hfreduce.torch.allreduce_hook)      # None: the default group
 
 all_reduce, reduce, broadcast and barrier are HFReduce's; what it does not have (gathers, sends, a
-product, a type that it does not know) goes to Gloo, over the same ranks. A tensor on a GPU is
-copied to the host and back, without overlap.
+product, a type that it does not know) goes to Gloo, over the same ranks. Work on a GPU's tensors
+follows torch's current stream, and wait() has the then current stream wait for the result. Where
+the CUDA driver cannot be loaded they are copied by the host, without overlap.
 
 Annotations are real ones here: torch reads those of a hook.
 """
 
+import contextlib
 import json
 import os
 import secrets
 import socket
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any, Optional
 
@@ -50,7 +54,7 @@ _REST = (
 class HFReduceWork(TorchWork):
     """An operation of a group."""
 
-    def __init__(self, future: torch.futures.Future[Any], failure: list[HFReduceError]) -> None:
+    def __init__(self, future: torch.futures.Future[Any], failure: list[RuntimeError]) -> None:
         """Keep what wait() waits for."""
         super().__init__()
         self._future = future
@@ -140,21 +144,23 @@ class HFReduceGroup(dist.ProcessGroup):
     def _start(self, tensors: list[torch.Tensor], operation: Any) -> HFReduceWork:
         staged = [_staged(tensor) for tensor in tensors]
         pending: list[Pending] = [operation(each) for each in staged]
-        future: torch.futures.Future[Any] = torch.futures.Future()
-        failure: list[HFReduceError] = []
+        devices = sorted({each.device.index for each in tensors if each.is_cuda})
+        future: torch.futures.Future[Any] = torch.futures.Future(
+            devices=[torch.device("cuda", each) for each in devices]
+        )
+        failure: list[RuntimeError] = []
 
         def finish() -> None:
             try:
-                for work in pending:
-                    work.wait()
-                for tensor, each in zip(tensors, staged, strict=True):
-                    if each is not tensor:
-                        tensor.copy_(each)
-            except HFReduceError as error:
+                with contextlib.ExitStack() as streams:  # the future waits for these in the end
+                    for device in devices:
+                        streams.enter_context(torch.cuda.stream(_side_stream(device)))
+                    for work, tensor, each in zip(pending, tensors, staged, strict=True):
+                        _end(work, tensor, each)
+                    future.set_result(tensors)
+            except RuntimeError as error:  # HFReduceError is one, and torch raises it
                 failure.append(error)
                 future.set_exception(error)
-            else:
-                future.set_result(tensors)
 
         self._waiter.submit(finish)
         return HFReduceWork(future, failure)
@@ -217,12 +223,38 @@ def _known(tensor: torch.Tensor, op: str) -> bool:
 
 
 def _staged(tensor: torch.Tensor) -> torch.Tensor:
-    """Return the tensor, or a copy where it is not the processor's or not in one piece."""
+    """Return the tensor, or a copy where it is not in one piece or not to be reached."""
+    if tensor.is_cuda and _moves_gpus():
+        return tensor.detach().contiguous()
     return tensor.detach().to("cpu").contiguous() if _needs_copy(tensor) else tensor
 
 
 def _needs_copy(tensor: torch.Tensor) -> bool:
     return tensor.device.type != "cpu" or not tensor.is_contiguous()
+
+
+def _end(work: Pending, tensor: torch.Tensor, staged: torch.Tensor) -> None:
+    """Have this thread, or for a GPU its current stream, wait for the result."""
+    if not staged.is_cuda:
+        work.wait()
+    else:
+        stream = torch.cuda.current_stream(staged.device)
+        work.wait_stream(stream.cuda_stream)
+        staged.record_stream(stream)
+    if staged.data_ptr() != tensor.data_ptr():
+        tensor.copy_(staged)
+
+
+@cache
+def _side_stream(device: int) -> torch.cuda.Stream:
+    return torch.cuda.Stream(device)
+
+
+@cache
+def _moves_gpus() -> bool:
+    if problem := _core.gpu_problem():
+        warnings.warn(f"GPU tensors are copied by the host: {problem}", stacklevel=4)
+    return not problem
 
 
 def _job(store: Store, rank: int, size: int, timeout: timedelta) -> JobSettings:
