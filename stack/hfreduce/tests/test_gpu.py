@@ -157,7 +157,7 @@ def _overlaps(_pipe: Any) -> tuple[float, float]:
     with hfreduce.Communicator() as job:
         early, late = (device.array(np.full(400_000, v, np.float32)) for v in (1, 2))
         before = job.allreduce(early, wait=False, stream=stream)
-        device.delay(stream, 1.0)  # the backward of the layers before
+        device.delay(stream, 3.0)  # the backward of the layers before
         after = job.allreduce(late, wait=False, stream=stream)
         started_s = time.monotonic()
         before.wait()
@@ -172,8 +172,7 @@ def _overlaps(_pipe: Any) -> tuple[float, float]:
 def test_copies_go_on_while_the_caller_computes(fakes: dict[str, str], tmp_path: Path) -> None:
     trace = {"FAKE_CUDA_TRACE": str(tmp_path / "trace")}
     for early_s, late_s in run(_overlaps, 2, 2, environment=fakes | trace):
-        assert early_s < 0.8
-        assert late_s > 0.8
+        assert early_s < 2.0 < late_s
     for rank in range(2):
         steps = [step for step in _steps(tmp_path / "trace") if step["rank"] == rank]
         delay = next(step for step in steps if step["step"] == "delay")
@@ -186,21 +185,22 @@ def _by_stream(_pipe: Any) -> None:
     import hfreduce
 
     device = Device()
+    ended = []
     with hfreduce.Communicator() as job:
         for round_ in range(1, 4):
-            array = device.array(np.full(300_000, float(job.rank + round_)))
+            array = device.array(np.full(40_000, float(job.rank + round_)))
             work = job.allreduce(array, wait=False)
             work.wait_stream()
-            ended = work.done()  # with slow copies, not yet
+            ended.append(work.done())  # with slow copies, not yet
             assert (array.numpy() == 2 * round_ + 1).all()  # after the legacy stream
-            assert not ended
             host = np.full(10, 1.0)
             job.allreduce(host, wait=False).wait_stream()
             assert (host == 2).all()
+    assert not all(ended)
 
 
 def test_a_stream_waits_for_the_result(fakes: dict[str, str]) -> None:
-    run(_by_stream, 2, 2, environment=fakes | {"FAKE_CUDA_COPY_US": "20000"})
+    run(_by_stream, 2, 2, environment=fakes | {"FAKE_CUDA_COPY_US": "100000"})
 
 
 def _mixed(_pipe: Any, odd: int) -> None:
@@ -300,7 +300,7 @@ def _windows(_pipe: Any) -> None:
                 array.free()
         stream = device.stream()
         array = device.array(np.zeros(1000, np.float32))
-        device.delay(stream, 0.3)
+        device.delay(stream, 1.0)
         work = job.allreduce(array, wait=False, stream=stream)
         array.write(np.full(1000, 1, np.float32))  # a window, too, waits for the caller's stream
         work.wait_stream(stream)
