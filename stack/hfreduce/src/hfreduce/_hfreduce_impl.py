@@ -168,11 +168,12 @@ class AsyncReduceFloat:
             work.wait()
         return list(pending)
 
-    def _start(self, _cuda_stream: int, name: str, source: int, target: int, count: int) -> Work:
+    def _start(self, cuda_stream: int, name: str, source: int, target: int, count: int) -> Work:
         """Hand memory to the communicator; nothing else here touches what an address points to."""
         return self._job.allreduce(
             _Floats(source, count, self._device),
             out=_Floats(target, count, self._device),
             name=name,
             wait=False,
+            stream=cuda_stream,
         )
