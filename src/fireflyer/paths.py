@@ -8,3 +8,5 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 HARDWARE = REPOSITORY / "hardware"
 """Switch, node and cable models, one file each."""
 TEMPLATES = REPOSITORY / "templates"
+INVENTORY = REPOSITORY / "inventory"
+"""Sites, a folder each."""

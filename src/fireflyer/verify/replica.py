@@ -1,0 +1,247 @@
+"""Preflight: what a provider says, against what a replica's plan needs. No I/O.
+
+Every check is told, not only those that fail: who is about to pay reads what was asked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from fireflyer.errors import Problem
+from fireflyer.model.fabric import Role
+from fireflyer.model.instance import Market
+from fireflyer.model.replica_plan import PlannedHost, ReplicaPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quota:
+    """A provider's limit on virtual processors of one family and market."""
+
+    vcpus: float
+    used: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """A reservation or capacity block, as the provider has it."""
+
+    instance: str
+    zone: str
+    kind: str
+    """`default` or `capacity-block`."""
+    state: str
+    free: int
+    group: str | None
+    """The placement group it was made in."""
+    ends: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageFact:
+    """An image that fits what the intent pins."""
+
+    id: str
+    architecture: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderFacts:
+    """What a provider answered about one plan."""
+
+    asked_at: datetime
+    account: str
+    zones: frozenset[str]
+    """The region's, that this account may use."""
+    offered: frozenset[str]
+    """Instance types of the plan that the zone has."""
+    quotas: Mapping[str, Quota]
+    """By code; one that cannot be read is missing."""
+    reservation: Reservation | None
+    images: tuple[ImageFact, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was looked at."""
+
+    what: str
+    said: str
+    problem: Problem | None = None
+
+
+def preflight(plan: ReplicaPlan, facts: ProviderFacts) -> tuple[Check, ...]:
+    """Return every check of a plan; those with a problem keep it from being made."""
+    return (
+        *_key(plan),
+        *_expiry(plan, facts),
+        *_zone(plan, facts),
+        *_offers(plan, facts),
+        *_quotas(plan, facts),
+        *_reservation(plan, facts),
+        *_image(plan, facts),
+    )
+
+
+def _at(plan: ReplicaPlan, key: str, value: str, limit: str, remedy: str) -> Problem:
+    return Problem(where=plan.where[key], key=key, value=value, limit=limit, remedy=remedy)
+
+
+def _key(plan: ReplicaPlan) -> Iterator[Check]:
+    key = plan.intent.access.public_key
+    if key is None:
+        limit = "is missing: nobody could log in"
+        remedy = "add the line of your ~/.ssh/id_ed25519.pub"
+        problem = _at(plan, "replica.access.public_key", "", limit, remedy)
+        yield Check(what="key", said="none", problem=problem)
+    else:
+        yield Check(what="key", said=key.split()[0])
+
+
+def _expiry(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
+    if plan.expires is None:
+        yield Check(what="expiry", said=f"{plan.intent.ttl_hours} h after it is made")
+        return
+    when = datetime.strptime(plan.expires, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    problem = None
+    if when <= facts.asked_at:
+        limit = f"it is {facts.asked_at:%Y-%m-%dT%H:%M:%SZ} now"
+        remedy = "run make replica-up, which sets it anew"
+        problem = _at(plan, "expires", plan.expires, limit, remedy)
+    yield Check(what="expiry", said=plan.expires, problem=problem)
+
+
+def _zone(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
+    zone, problem = plan.intent.zone, None
+    if zone not in facts.zones:
+        limit = f"account {facts.account} has no such zone in {plan.intent.region}"
+        remedy = f"use one of {', '.join(sorted(facts.zones)) or 'another region'}"
+        problem = _at(plan, "replica.zone", zone, limit, remedy)
+    yield Check(what="zone", said=zone, problem=problem)
+
+
+def _wanted(plan: ReplicaPlan) -> Mapping[str, str]:
+    """Return the key of the intent that asks for each instance type."""
+    wanted = {host.instance.type: f"replica.{host.role}.instance" for host in plan.hosts}
+    if plan.bastion is not None:
+        wanted.setdefault(plan.bastion.type, "replica.access.instance")
+    return wanted
+
+
+def _offers(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
+    for name, key in _wanted(plan).items():
+        problem = None
+        if name not in facts.offered:
+            limit = f"{plan.intent.zone} does not have it"
+            problem = _at(plan, key, name, limit, "change replica.zone or the type")
+        said = f"in {plan.intent.zone}" if problem is None else f"not in {plan.intent.zone}"
+        yield Check(what=name, said=said, problem=problem)
+
+
+def _quotas(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
+    needs: Counter[str] = Counter()
+    first: dict[str, PlannedHost] = {}
+    for host in plan.hosts:
+        if host.market == "capacity-block":
+            continue  # bought, and counted by its own reservation
+        code = host.instance.quotas[host.market]
+        needs[code] += host.instance.vcpus
+        first.setdefault(code, host)
+    if plan.bastion is not None:
+        on_demand: Market = "on-demand"
+        needs[plan.bastion.quotas[on_demand]] += plan.bastion.vcpus
+    for code, need in needs.items():
+        quota, problem = facts.quotas.get(code), None
+        asking = first.get(code)
+        key = f"replica.{asking.role}.instance" if asking else "replica.access.instance"
+        name = asking.instance.type if asking else "the bastion"
+        if quota is None:
+            limit = f"its quota {code} cannot be read"
+            remedy = "allow servicequotas:GetServiceQuota, or correct the code in the catalogue"
+            problem = _at(plan, key, name, limit, remedy)
+            said = "not known"
+        else:
+            said = f"{need} vCPU of {quota.vcpus - quota.used:.0f} free, {quota.vcpus:.0f} in all"
+            if need > quota.vcpus - quota.used:
+                limit = f"quota {code} has {said.partition(' of ')[2]}; {need} vCPU are needed"
+                remedy = "ask the provider for more, or lower replica.scale"
+                problem = _at(plan, key, name, limit, remedy)
+        yield Check(what=f"quota {code}", said=said, problem=problem)
+
+
+def _reservation(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
+    placement = plan.intent.placement
+    if placement.reservation is None:
+        return
+    key, name, found = "replica.placement.reservation", placement.reservation, facts.reservation
+    what = f"reservation {name}"
+    if found is None:
+        limit = f"account {facts.account} has no such reservation in {plan.intent.region}"
+        yield Check(
+            what=what, said="not found", problem=_at(plan, key, name, limit, "correct the id")
+        )
+        return
+    said = f"{found.free} free of {found.instance} in {found.zone}, {found.kind}, {found.state}"
+    for limit, remedy in _reservation_faults(plan, facts, found):
+        yield Check(what=what, said=said, problem=_at(plan, key, name, limit, remedy))
+        return
+    yield Check(what=what, said=said)
+
+
+def _reservation_faults(
+    plan: ReplicaPlan, facts: ProviderFacts, found: Reservation
+) -> Iterator[tuple[str, str]]:
+    intent, need = plan.intent, len(list(plan.hosts_of(Role.COMPUTE)))
+    kind = "capacity-block" if intent.placement.kind == "capacity-block" else "default"
+    if found.kind != kind:
+        remedy = f"set replica.placement.kind to {_KINDS.get(found.kind, found.kind)}"
+        yield f"is of type {found.kind}, placement is by {intent.placement.kind}", remedy
+    if found.instance != intent.compute.instance:
+        remedy = f"set replica.compute.instance to {found.instance}, or name another reservation"
+        yield f"holds {found.instance}, compute is {intent.compute.instance}", remedy
+    if found.zone != intent.zone:
+        yield f"is in {found.zone}, the replica in {intent.zone}", f"set zone to {found.zone}"
+    if found.state != "active":
+        yield f"is {found.state}", "wait until it is active, or name another reservation"
+    if found.free < need:
+        yield (
+            f"has room for {found.free} instances, {need} are planned",
+            "lower replica.scale, or reserve more",
+        )
+    if found.group != intent.placement.group:
+        if found.group is None:
+            text = f"was made in no group, replica.placement.group is {intent.placement.group}"
+            yield text, "remove replica.placement.group"
+        else:
+            yield (
+                f"was made in group {found.group}, where its instances must start",
+                f"set replica.placement.group to {found.group}",
+            )
+    if found.ends is not None and found.ends <= facts.asked_at:
+        yield f"ended at {found.ends:%Y-%m-%dT%H:%M:%SZ}", "buy another"
+
+
+_KINDS = {"default": "reservation"}
+
+
+def _image(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
+    image = plan.intent.image
+    name = image.id or f"{image.name} of {image.owner}"
+    problem = None
+    if len(facts.images) != 1:
+        limit = f"{len(facts.images) or 'no'} images in {plan.intent.region} fit"
+        problem = _at(plan, "replica.image", name, limit, "pin one that is there, by its id")
+    elif facts.images[0].architecture != "x86_64":
+        limit = f"is for {facts.images[0].architecture}, the instances are x86_64"
+        problem = _at(plan, "replica.image", name, limit, "pin another")
+    said = facts.images[0].id if len(facts.images) == 1 else f"{len(facts.images)} found"
+    yield Check(what="image", said=said, problem=problem)
+
+
+def checks_as_text(checks: tuple[Check, ...]) -> str:
+    """Return what the provider was asked, and what it said."""
+    return "\n".join(
+        f"{'ok' if check.problem is None else 'no':4}{check.what}: {check.said}" for check in checks
+    )
