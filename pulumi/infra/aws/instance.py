@@ -1,0 +1,130 @@
+"""One host: a launch template that says all of it, and an instance of it.
+
+Interfaces are in the template because a card's EFA cannot be attached to an instance that runs.
+"""
+
+from __future__ import annotations
+
+import base64
+
+import pulumi_aws as aws
+from pulumi import ComponentResource, Output, ResourceOptions
+
+from fireflyer.design.replica.price import DISK_GB
+from fireflyer.model.replica_plan import PlannedHost, PlannedInterface
+from infra.parts import Ground
+from infra.tags import tags
+
+ROOT_DEVICE = "/dev/xvda"
+"""Of Debian's images."""
+INTERFACE_TYPES = {"ethernet": "interface", "rdma": "efa-only"}
+
+
+class Host(ComponentResource):
+    """An instance with every interface of the plan."""
+
+    id: Output[str]
+
+    def __init__(self, ground: Ground, host: PlannedHost, opts: ResourceOptions) -> None:
+        """Declare a host of a plan."""
+        super().__init__("fireflyer:replica:Host", host.name, None, opts)
+        self.ground, self.host = ground, host
+        plan, child = ground.plan, ResourceOptions(parent=self)
+        labels = tags(plan, host.name)
+        template = aws.ec2.LaunchTemplate(
+            host.name,
+            name=f"{labels['fireflyer-replica']}-{host.name}",
+            image_id=ground.image.id,
+            instance_type=host.instance.type,
+            key_name=ground.security.key,
+            user_data=base64.b64encode(cloud_config(host.name, plan.domain).encode()).decode(),
+            update_default_version=True,
+            metadata_options=METADATA,
+            block_device_mappings=[root_disk()],
+            network_interfaces=[self._interface(found) for found in host.interfaces],
+            placement=self._placement(),
+            capacity_reservation_specification=self._reservation(),
+            instance_market_options=market(host),
+            iam_instance_profile={"name": ground.security.profile}
+            if ground.security.profile is not None
+            else None,
+            tag_specifications=[
+                {"resource_type": kind, "tags": labels}
+                for kind in ("instance", "volume", "network-interface")
+            ],
+            tags=labels,
+            opts=child,
+        )
+        self.id = aws.ec2.Instance(
+            host.name,
+            launch_template={
+                "id": template.id,
+                "version": template.latest_version.apply(str),
+            },
+            tags=labels,
+            volume_tags=labels,
+            opts=child,
+        ).id
+        self.register_outputs({"id": self.id})
+
+    def _interface(self, found: PlannedInterface) -> aws.ec2.LaunchTemplateNetworkInterfaceArgs:
+        return aws.ec2.LaunchTemplateNetworkInterfaceArgs(
+            network_card_index=found.card,
+            device_index=found.device,
+            interface_type=INTERFACE_TYPES[found.kind],
+            subnet_id=self.ground.network.subnets[found.subnet],
+            private_ip_address=str(found.address) if found.address is not None else None,
+            associate_public_ip_address="false" if found.address is not None else None,
+            security_groups=[self.ground.security.hosts],
+            delete_on_termination="true",
+        )
+
+    def _placement(self) -> aws.ec2.LaunchTemplatePlacementArgs:
+        group = self.host.group
+        return aws.ec2.LaunchTemplatePlacementArgs(
+            availability_zone=self.ground.plan.intent.zone,
+            group_name=self.ground.placement.groups.get(group, group) if group else None,
+        )
+
+    def _reservation(self) -> aws.ec2.LaunchTemplateCapacityReservationSpecificationArgs | None:
+        if self.host.reservation is None:
+            return None
+        return aws.ec2.LaunchTemplateCapacityReservationSpecificationArgs(
+            capacity_reservation_target={"capacity_reservation_id": self.host.reservation}
+        )
+
+
+METADATA = aws.ec2.LaunchTemplateMetadataOptionsArgs(
+    http_endpoint="enabled",
+    http_tokens="required",  # IMDSv2
+    http_put_response_hop_limit=1,
+    instance_metadata_tags="disabled",
+)
+
+
+def root_disk() -> aws.ec2.LaunchTemplateBlockDeviceMappingArgs:
+    """Return the encrypted root disk, which goes when its host does."""
+    return aws.ec2.LaunchTemplateBlockDeviceMappingArgs(
+        device_name=ROOT_DEVICE,
+        ebs=aws.ec2.LaunchTemplateBlockDeviceMappingEbsArgs(
+            encrypted="true",
+            delete_on_termination="true",
+            volume_size=DISK_GB,
+            volume_type="gp3",
+        ),
+    )
+
+
+def market(host: PlannedHost) -> aws.ec2.LaunchTemplateInstanceMarketOptionsArgs | None:
+    """Return how an instance is bought, if it is not on demand."""
+    if host.market == "on-demand":
+        return None
+    spot = {"spot_instance_type": "one-time", "instance_interruption_behavior": "terminate"}
+    return aws.ec2.LaunchTemplateInstanceMarketOptionsArgs(
+        market_type=host.market, spot_options=spot if host.market == "spot" else None
+    )
+
+
+def cloud_config(name: str, domain: str) -> str:
+    """Return what cloud-init does at the first start: the host's name, and nothing secret."""
+    return f"#cloud-config\nhostname: {name}\nfqdn: {name}.{domain}\npreserve_hostname: false\n"

@@ -1,0 +1,61 @@
+"""The management nodes, and the bastion that people and Ansible come through, if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pulumi_aws as aws
+from pulumi import ComponentResource, Output, ResourceOptions
+
+from fireflyer.design.replica.price import DISK_GB
+from fireflyer.model.fabric import Role
+from infra.aws.instance import Host
+from infra.parts import Ground
+from infra.tags import tags
+
+
+class Management(ComponentResource):
+    """Management nodes and the way in."""
+
+    ids: Mapping[str, Output[str]]
+    jump: Output[str] | None
+
+    def __init__(self, ground: Ground, opts: ResourceOptions) -> None:
+        """Declare the management nodes and the bastion of a plan."""
+        super().__init__("fireflyer:replica:Management", "management", None, opts)
+        child = ResourceOptions(parent=self)
+        hosts = ground.plan.hosts_of(Role.MANAGEMENT)
+        self.ids = {host.name: Host(ground, host, child).id for host in hosts}
+        self.jump = self._bastion(ground, child) if ground.plan.bastion is not None else None
+        self.register_outputs({})
+
+    def _bastion(self, ground: Ground, child: ResourceOptions) -> Output[str]:
+        plan = ground.plan
+        assert plan.bastion is not None
+        assert ground.security.bastion is not None
+        labels = tags(plan, "bastion")
+        bastion = aws.ec2.Instance(
+            "bastion",
+            ami=ground.image.id,
+            instance_type=plan.bastion.type,
+            subnet_id=ground.network.subnets["public"],
+            vpc_security_group_ids=[ground.security.bastion],
+            key_name=ground.security.key,
+            associate_public_ip_address=False,  # it gets one that stays
+            metadata_options={
+                "http_endpoint": "enabled",
+                "http_tokens": "required",
+                "http_put_response_hop_limit": 1,
+            },
+            root_block_device={
+                "encrypted": True,
+                "delete_on_termination": True,
+                "volume_size": DISK_GB,
+                "volume_type": "gp3",
+            },
+            tags=labels,
+            volume_tags=labels,
+            opts=child,
+        )
+        address = aws.ec2.Eip("bastion", domain="vpc", instance=bastion.id, tags=labels, opts=child)
+        return address.public_ip

@@ -1,0 +1,110 @@
+"""Budget and alarms: somebody is told before much is spent, and when a host is broken."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import pulumi_aws as aws
+from pulumi import ComponentResource, Output, ResourceOptions
+
+from fireflyer.model.replica_plan import ReplicaPlan
+from infra.parts import Mail
+from infra.tags import REPLICA, identity, tags
+
+WARN_AT_PERCENT = (50, 80, 100)
+BROKEN_AFTER_MINUTES = 5
+
+
+class Watch(ComponentResource):
+    """A topic for everything that is told, a budget of a day, an alarm for each host."""
+
+    def __init__(
+        self,
+        plan: ReplicaPlan,
+        ids: Mapping[str, Output[str]],
+        mail: Mail,
+        opts: ResourceOptions,
+    ) -> None:
+        """Declare what watches a plan's replica."""
+        super().__init__("fireflyer:replica:Watch", "watch", None, opts)
+        self.plan, self.child = plan, ResourceOptions(parent=self)
+        topic = aws.sns.Topic(
+            "alarms",
+            name=f"{identity(plan)}-alarms",
+            tags=tags(plan, "alarms"),
+            opts=self.child,
+        )
+        aws.sns.TopicPolicy(
+            "alarms", arn=topic.arn, policy=topic.arn.apply(_may_publish), opts=self.child
+        )
+        if mail is not None:
+            aws.sns.TopicSubscription(
+                "alarms", topic=topic.arn, protocol="email", endpoint=mail, opts=self.child
+            )
+        self._budget(topic.arn)
+        for host, instance in ids.items():
+            self._alarm(host, instance, topic.arn)
+        self.register_outputs({})
+
+    def _budget(self, topic: Output[str]) -> None:
+        plan = self.plan
+        aws.budgets.Budget(
+            "day",
+            name=f"{identity(plan)}-day",
+            budget_type="COST",
+            time_unit="DAILY",
+            limit_amount=f"{plan.intent.usd_per_day_ceiling:.2f}",
+            limit_unit="USD",
+            cost_filters=[{"name": "TagKeyValue", "values": [f"user:{REPLICA}${identity(plan)}"]}],
+            notifications=[
+                {
+                    "comparison_operator": "GREATER_THAN",
+                    "threshold": percent,
+                    "threshold_type": "PERCENTAGE",
+                    "notification_type": "ACTUAL",
+                    "subscriber_sns_topic_arns": [topic],
+                }
+                for percent in WARN_AT_PERCENT
+            ],
+            tags=tags(plan, "day"),
+            opts=self.child,
+        )
+
+    def _alarm(self, host: str, instance: Output[str], topic: Output[str]) -> None:
+        aws.cloudwatch.MetricAlarm(
+            host,
+            name=f"{identity(self.plan)}-{host}",
+            alarm_description=f"{host} fails the provider's checks",
+            namespace="AWS/EC2",
+            metric_name="StatusCheckFailed",
+            statistic="Maximum",
+            comparison_operator="GreaterThanThreshold",
+            threshold=0,
+            period=60,
+            evaluation_periods=BROKEN_AFTER_MINUTES,
+            dimensions={"InstanceId": instance},
+            alarm_actions=[topic],
+            tags=tags(self.plan, host),
+            opts=self.child,
+        )
+
+
+def _may_publish(topic: str) -> str:
+    """Return the policy that lets the budget and the alarms publish, for this account alone."""
+    account = topic.split(":")[4]
+    return json.dumps(
+        {
+            "Version": "2012-10-17",
+            "Statement": [
+                {
+                    "Effect": "Allow",
+                    "Principal": {"Service": [f"{name}.amazonaws.com"]},
+                    "Action": "sns:Publish",
+                    "Resource": topic,
+                    "Condition": {"StringEquals": {"aws:SourceAccount": account}},
+                }
+                for name in ("budgets", "cloudwatch")
+            ],
+        }
+    )

@@ -1,0 +1,49 @@
+"""The whole replica: a provider's components, put together in the same way for all of them."""
+
+from __future__ import annotations
+
+import importlib
+
+import pulumi
+from pulumi import ComponentResource, ResourceOptions
+
+from fireflyer.model.replica_plan import ReplicaPlan
+from infra.inventory import inventory_output
+from infra.parts import Cloud, Ground, Mail
+
+TYPE = "fireflyer:replica"
+"""Types of components begin with this."""
+
+
+class Replica(ComponentResource):
+    """A scale model of a site."""
+
+    def __init__(
+        self, plan: ReplicaPlan, mail: Mail = None, opts: ResourceOptions | None = None
+    ) -> None:
+        """Declare every resource of a plan; `mail` gets the alarms."""
+        if plan.expires is None:
+            raise pulumi.RunError(
+                "the stack has no expiry, so nothing would stop it; run make replica-up, which"
+                " sets one, or: pulumi config set expires 2030-01-31T18:00:00Z"
+            )
+        super().__init__(f"{TYPE}:Replica", f"{plan.site}-{plan.name}", None, opts)
+        cloud: Cloud = importlib.import_module(f"infra.{plan.intent.provider}").CLOUD
+        within = ResourceOptions(parent=self, providers=[cloud.provider(plan)])
+        network = cloud.network(plan, within)
+        ground = Ground(
+            plan=plan,
+            network=network,
+            security=cloud.security(plan, network, within),
+            placement=cloud.placement(plan, within),
+            image=cloud.image(plan, within),
+        )
+        management = cloud.management(ground, within)
+        compute = cloud.compute(ground, within)
+        storage = cloud.storage(ground, within)
+        ids = {**compute.ids, **storage.ids, **management.ids}
+        cloud.dns(plan, network, within)
+        cloud.watch(plan, ids, mail, within)
+        cloud.stop(plan, ids, within)
+        self.inventory = inventory_output(plan, ids, management.jump)
+        self.register_outputs({"inventory": self.inventory})

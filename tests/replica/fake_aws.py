@@ -1,0 +1,67 @@
+"""AWS out of the air: every resource gets an id, and the outputs that the program reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+PREFIXES = {
+    "aws:budgets/budget:Budget": "budget",
+    "aws:cloudwatch/metricAlarm:MetricAlarm": "alarm",
+    "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": "sg",
+    "aws:ec2/eip:Eip": "eipalloc",
+    "aws:ec2/instance:Instance": "i",
+    "aws:ec2/internetGateway:InternetGateway": "igw",
+    "aws:ec2/keyPair:KeyPair": "key",
+    "aws:ec2/launchTemplate:LaunchTemplate": "lt",
+    "aws:ec2/natGateway:NatGateway": "nat",
+    "aws:ec2/placementGroup:PlacementGroup": "pg",
+    "aws:ec2/route:Route": "r",
+    "aws:ec2/routeTable:RouteTable": "rtb",
+    "aws:ec2/routeTableAssociation:RouteTableAssociation": "rtbassoc",
+    "aws:ec2/securityGroup:SecurityGroup": "sg",
+    "aws:ec2/subnet:Subnet": "subnet",
+    "aws:ec2/vpc:Vpc": "vpc",
+    "aws:ec2/vpcEndpoint:VpcEndpoint": "vpce",
+    "aws:iam/instanceProfile:InstanceProfile": "profile",
+    "aws:iam/role:Role": "role",
+    "aws:iam/rolePolicy:RolePolicy": "policy",
+    "aws:route53/record:Record": "record",
+    "aws:route53/zone:Zone": "Z",
+    "aws:scheduler/schedule:Schedule": "schedule",
+    "aws:sns/topic:Topic": "topic",
+    "aws:sns/topicPolicy:TopicPolicy": "topicpolicy",
+    "aws:sns/topicSubscription:TopicSubscription": "subscription",
+    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": "sgr",
+    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": "sgr",
+}
+ACCOUNT = "123456789012"
+
+
+class FakeAws:
+    """Ids and outputs. An unknown type or question is a KeyError."""
+
+    def __init__(self) -> None:
+        self.made: Counter[str] = Counter()
+        self.questions: list[tuple[str, Mapping[str, Any]]] = []
+
+    def create(self, kind: str, name: str, inputs: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        prefix = PREFIXES[kind]
+        self.made[prefix] += 1
+        identity = f"{prefix}-{self.made[prefix]:08x}"
+        outputs: dict[str, Any] = {"arn": f"arn:aws:fake:us-east-1:{ACCOUNT}:{identity}"}
+        if prefix == "lt":
+            outputs["latestVersion"] = 1
+        elif prefix == "Z":
+            outputs["zoneId"] = identity
+        elif prefix == "eipalloc":
+            outputs["publicIp"] = f"203.0.113.{self.made[prefix]}"
+        return identity, outputs
+
+    def call(self, token: str, args: Mapping[str, Any]) -> dict[str, Any]:
+        self.questions.append((token, args))
+        return {"aws:ec2/getAmi:getAmi": {"id": "ami-0123456789abcdef0", **args}}[token]
+
+    def delete(self, kind: str, identity: str, outputs: Mapping[str, Any]) -> None:
+        self.made[PREFIXES[kind]] -= 1
