@@ -1,8 +1,8 @@
 """Pulumi's engine as far as a program sees it: it records what is declared, whole.
 
-A subclass of the SDK's own mock monitor, which is internal to it: `pulumi/requirements.txt` pins the
-version. What a resource becomes is a `FakeProvider`'s business; one whose type it does not know is
-an error, not an empty answer.
+A subclass of the SDK's own mock monitor, which is internal to it: `pulumi/requirements.txt` pins
+the version. What a resource becomes is a `FakeProvider`'s business; one whose type it does not
+know is an error, not an empty answer.
 """
 
 from __future__ import annotations
@@ -85,6 +85,7 @@ class FakeEngine(mocks.MockMonitor):
         self.provider, self.preview = provider, preview
         self.graph = Graph()
         self.lock = threading.Lock()
+        self.closed = False
 
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802 - the SDK's name
         """Record a resource and have it made."""
@@ -94,9 +95,10 @@ class FakeEngine(mocks.MockMonitor):
         _ensure_event_loop()
         inputs = _plain(rpc.deserialize_properties(request.object, keep_unknowns=True))
         # A preview could tell what it was given; here it tells nothing, which is the harder case.
-        known = {} if self.preview else rpc.deserialize_properties(request.object)
+        known = {} if self.preview else _opened(rpc.deserialize_properties(request.object))
         identity, outputs = "", dict(known)
         with self.lock:
+            assert not self.closed, "declared after the run was given up"
             if any(found.urn == urn for found in self.graph.resources):
                 raise AssertionError(f"{urn} is declared twice")
             if request.custom and not request.type.startswith("pulumi:providers:"):
@@ -140,10 +142,13 @@ class FakeEngine(mocks.MockMonitor):
 
     def destroy(self) -> None:
         """Delete everything, what depends on a thing before the thing."""
+        with self.lock:
+            self.closed = True
         left = {found.urn: found for found in self.graph.resources if found.custom and found.id}
         while left:
             needed = {urn for found in left.values() for urn in found.dependencies} & set(left)
             free = [found for urn, found in left.items() if urn not in needed]
+            assert free, f"a circle: {sorted(left)}"
             for found in reversed(free):
                 if not found.kind.startswith("pulumi:providers:"):
                     self.provider.delete(found.kind, found.id, found.outputs)
@@ -160,6 +165,22 @@ class _NoMocks(mocks.Mocks):
         raise AssertionError("not called")
 
 
+def _opened(value: Any) -> Any:
+    """Return a value with its secrets as the provider gets them."""
+    if rpc.is_rpc_secret(value):
+        return _opened(value["value"])
+    if isinstance(value, dict):
+        return {key: _opened(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_opened(item) for item in value]
+    return _whole(value)
+
+
+def _whole(value: Any) -> Any:
+    """Return whole numbers as such: the wire has floats alone, the engine prints no point."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _plain(value: Any) -> Any:
     """Return a value in which unknown and secret ones are told by name."""
     if isinstance(value, Unknown):
@@ -170,9 +191,7 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_plain(item) for item in value]
-    if isinstance(value, float) and value.is_integer():
-        return int(value)  # the wire has floats alone; the engine prints whole ones without a point
-    return value
+    return _whole(value)
 
 
 def run_program(

@@ -99,8 +99,16 @@ class FakeMoto:
         return made["InstanceId"], {"arn": made["InstanceId"]}
 
     def terminate(self, identity: str) -> None:
+        filters = [{"Name": "attachment.instance-id", "Values": [identity]}]
+        attached = self.ec2.describe_network_interfaces(Filters=filters)["NetworkInterfaces"]
         self.ec2.terminate_instances(InstanceIds=[identity])
-        del self.interfaces[identity]
+        # moto keeps what AWS deletes because the template says so.
+        if all(found["deleteOnTermination"] == "true" for found in self.interfaces.pop(identity)):
+            left = self.ec2.describe_network_interfaces()["NetworkInterfaces"]
+            for found in {i["NetworkInterfaceId"] for i in attached} & {
+                i["NetworkInterfaceId"] for i in left
+            }:
+                self.ec2.delete_network_interface(NetworkInterfaceId=found)
 
     def rule(self, way: str, inputs: Mapping[str, Any]) -> Made:
         permission: dict[str, Any] = {"IpProtocol": inputs["ipProtocol"]}
@@ -236,9 +244,7 @@ def _route(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
 def _eip(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
     made = moto.ec2.allocate_address(Domain="vpc", TagSpecifications=_tags(inputs, "elastic-ip"))
     if "instance" in inputs:
-        moto.ec2.associate_address(
-            AllocationId=made["AllocationId"], InstanceId=inputs["instance"]
-        )
+        moto.ec2.associate_address(AllocationId=made["AllocationId"], InstanceId=inputs["instance"])
     return made["AllocationId"], {"publicIp": made["PublicIp"]}
 
 
@@ -254,6 +260,13 @@ def _nat(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
         AllocationId=inputs["allocationId"], SubnetId=inputs["subnetId"]
     )
     return made["NatGateway"]["NatGatewayId"], {}
+
+
+def _no_nat(moto: FakeMoto, identity: str, outputs: Mapping[str, Any]) -> None:
+    found = moto.ec2.describe_nat_gateways(NatGatewayIds=[identity])["NatGateways"][0]
+    moto.ec2.delete_nat_gateway(NatGatewayId=identity)
+    for address in found["NatGatewayAddresses"]:  # AWS removes it with its gateway, moto does not
+        moto.ec2.delete_network_interface(NetworkInterfaceId=address["NetworkInterfaceId"])
 
 
 def _endpoint(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
@@ -434,7 +447,7 @@ DELETE: Mapping[str, Delete] = {
     "aws:ec2/launchTemplate:LaunchTemplate": lambda m, i, o: m.ec2.delete_launch_template(
         LaunchTemplateId=i
     ),
-    "aws:ec2/natGateway:NatGateway": lambda m, i, o: m.ec2.delete_nat_gateway(NatGatewayId=i),
+    "aws:ec2/natGateway:NatGateway": _no_nat,
     "aws:ec2/placementGroup:PlacementGroup": lambda m, i, o: m.groups.remove(i),
     "aws:ec2/route:Route": lambda m, i, o: m.ec2.delete_route(
         RouteTableId=o["routeTableId"], DestinationCidrBlock=o["destinationCidrBlock"]

@@ -18,7 +18,7 @@ from fireflyer.model.replica_plan import ReplicaPlan
 
 os.environ["MOTO_EC2_ENABLE_INSTANCE_TYPE_VALIDATION"] = "true"
 os.environ["MOTO_ENABLE_AMI_VALIDATION"] = "true"
-from moto.server import ThreadedMotoServer  # noqa: E402 - reads both when it is imported
+from moto.server import ThreadedMotoServer
 
 IMAGE = "ami-999844e0"  # one that moto knows
 Raised = tuple[ReplicaPlan, FakeEngine, FakeMoto]
@@ -105,7 +105,7 @@ def test_the_instances_are_the_plans(raised: Raised) -> None:
 
 
 def test_the_rules_are_those_that_were_asked_for(raised: Raised) -> None:
-    plan, engine, moto = raised
+    plan, _, moto = raised
     groups = moto.ec2.describe_security_groups(Filters=of_replica(plan))["SecurityGroups"]
     by_name = {group["GroupName"]: group for group in groups}
     hosts = by_name[f"{plan.site}-{plan.name}-hosts"]
@@ -136,8 +136,8 @@ def test_the_rules_are_those_that_were_asked_for(raised: Raised) -> None:
 def test_names_groups_and_the_end_are_there(raised: Raised) -> None:
     plan, engine, moto = raised
     assert moto.groups == set(plan.new_groups)
-    (zone,) = moto.route53.list_hosted_zones_by_name(DNSName=plan.domain)["HostedZones"][:1]
-    records = moto.route53.list_resource_record_sets(HostedZoneId=zone["Id"])["ResourceRecordSets"]
+    zone = engine.graph.one("aws:route53/zone:Zone").id
+    records = moto.route53.list_resource_record_sets(HostedZoneId=zone)["ResourceRecordSets"]
     found = {r["Name"].rstrip("."): r["ResourceRecords"][0]["Value"] for r in records}
     for host in plan.hosts:
         for name, address in host.names.items():
@@ -194,35 +194,26 @@ def left(moto: FakeMoto) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("fails", [None, "aws:ec2/instance:Instance"], ids=["whole", "half made"])
-def test_destroy_leaves_nothing(fails: str | None, tmp_path: Path) -> None:
-    server = ThreadedMotoServer(port=0, verbose=False)
-    server.start()
-    try:
-        host, port = server.get_host_and_port()
-        moto = FakeMoto(f"http://{host}:{port}")
-        moto.iam.meta.client  # noqa: B018
-        import requests
-
-        requests.post(f"http://{host}:{port}/moto-api/reset", timeout=30)
-        before = left(moto)
-        moto.fail_at = fails
-        file = make_stack(tmp_path / "s", "pair", {**READY, "replica.image": {"id": IMAGE}})
-        engine = FakeEngine(moto, preview=False)
-        if fails is None:
-            run_program(file, moto, tmp_path / "p", engine=engine)
-        else:
-            with pytest.raises(Exception, match="InsufficientInstanceCapacity"):
-                run_program(file, moto, tmp_path / "p", engine=engine)
-        assert left(moto) != before
-        engine.destroy()
-        assert left(moto) == before
-    finally:
-        server.stop()
+def test_destroy_leaves_nothing(fails: str | None, endpoint: str, tmp_path: Path) -> None:
+    moto = FakeMoto(endpoint)
+    before = left(moto)
+    moto.fail_at = fails
+    changes = {**READY, "replica.image": {"id": IMAGE}}
+    file = make_stack(tmp_path / "stack", "pair", changes, name="gone")
+    engine = FakeEngine(moto, preview=False)
+    if fails is None:
+        run_program(file, moto, tmp_path / "program", engine=engine)
+    else:
+        with pytest.raises(Exception, match="InsufficientInstanceCapacity"):
+            run_program(file, moto, tmp_path / "program", engine=engine)
+    assert left(moto) != before
+    engine.destroy()
+    assert left(moto) == before
 
 
 @pytest.mark.parametrize("name", sorted(load_instances().of("aws")))
 def test_the_catalogue_is_what_the_provider_says(name: str) -> None:
-    """moto has AWS's own description of every type: an oracle that is not ours."""
+    """Moto has AWS's own description of every type: an oracle that is not ours."""
     from moto.ec2.models.instance_types import INSTANCE_TYPES
 
     ours, theirs = load_instances().of("aws")[name], INSTANCE_TYPES[name]
@@ -232,7 +223,9 @@ def test_the_catalogue_is_what_the_provider_says(name: str) -> None:
     assert ours.network.cards == network["MaximumNetworkCards"]
     for card in network["NetworkCards"]:
         assert card["MaximumNetworkInterfaces"] == ours.network.interfaces_per_card
-    assert ours.network.rdma_devices == (network.get("EfaInfo") or {}).get("MaximumEfaInterfaces", 0)
+    assert ours.network.rdma_devices == (network.get("EfaInfo") or {}).get(
+        "MaximumEfaInterfaces", 0
+    )
     gpus = theirs.get("GpuInfo", {}).get("Gpus", [])
     assert (ours.gpus.count if ours.gpus else 0) == sum(gpu["Count"] for gpu in gpus)
     disks = theirs.get("InstanceStorageInfo", {}).get("Disks", [])

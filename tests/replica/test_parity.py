@@ -40,7 +40,8 @@ def test_counts_names_and_groups_are_those_of_the_site(site: str, run: Run) -> N
         assert (host.role, host.zone) == (real.node[host.name].role, real.node[host.name].zone)
     exported = graph.outputs["inventory"]
     assert set(exported["groups"]) <= set(inventory(real).groups) | {
-        f"switches_zone_{zone}" for zone in plan.fabric.zones  # planes are one network here
+        f"switches_zone_{zone}"
+        for zone in plan.fabric.zones  # planes are one network here
     }
     of_site = inventory(real)
     for name, hosts in exported["groups"].items():
