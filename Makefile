@@ -25,6 +25,7 @@ setup-test:
 	@scripts/setup-system test
 	@scripts/setup-python
 	@scripts/setup-stack
+	@scripts/setup-pulumi test
 
 .PHONY: test
 test: setup-test lint ## Lint, unit tests, real software, every role in containers, the lab
@@ -33,6 +34,7 @@ test: setup-test lint ## Lint, unit tests, real software, every role in containe
 	cd stack/haiscale && ../../$(VENV)/mypy --python-executable ../../.venv-stack/bin/python
 	cd stack/hfreduce && ../../.venv-stack/bin/python -m pytest -q
 	cd stack/haiscale && ../../.venv-stack/bin/python -m pytest -q
+	.venv-pulumi/bin/python -m pytest -q tests/replica
 	$(VENV)/python -m pytest -q tests/prove tests/report
 	$(VENV)/python -m tests.images.molecule
 	$(VENV)/python -m pytest -q tests/lab
@@ -56,6 +58,7 @@ lint: setup-what-can-be ## Everything that reads the code without running it
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
 	$(VENV)/mypy
+	cd pulumi && ../$(VENV)/mypy --config-file ../pyproject.toml infra __main__.py
 	$(VENV)/yamllint --strict .
 	$(VENV)/j2lint templates roles
 	PATH="$(CURDIR)/$(VENV):$$PATH" $(VENV)/ansible-lint
@@ -68,6 +71,27 @@ lab: setup ## Raise the lab cluster of containers and apply playbooks/site.yml
 lab-down: ## Remove the lab: its containers, networks and files
 	$(VENV)/python -m tests.lab down
 
+# A replica in a cloud. STACK names pulumi/Pulumi.<stack>.yaml; docs/replica.md says what it takes.
+REPLICA = cd pulumi && ../.venv-pulumi/bin/python -m infra.operate
+
+.PHONY: setup-replica
+setup-replica:
+	@scripts/setup-system || [ $$? -eq 3 ]
+	@scripts/setup-python
+	@scripts/setup-pulumi
+
+.PHONY: replica-plan
+replica-plan: setup-replica ## Show a cloud replica, its price, and what the provider says (STACK=)
+	@$(REPLICA) plan "$(STACK)"
+
+.PHONY: replica-up
+replica-up: setup-replica ## Raise a cloud replica once every check passed (STACK=)
+	@$(REPLICA) up "$(STACK)"
+
+.PHONY: replica-down
+replica-down: setup-replica ## Remove a cloud replica, half made or whole (STACK=)
+	@$(REPLICA) down "$(STACK)" $(if $(UNLOCK),--unlock)
+
 .PHONY: clean
 clean: lab-down ## Remove the lab, and everything that was built
-	rm -rf build stack/*/build .venv-stack .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis .ansible
+	rm -rf build stack/*/build .venv-stack .venv-pulumi .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis .ansible

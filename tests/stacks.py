@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,14 @@ READY: Mapping[str, Any] = {"replica.access.public_key": PUBLIC_KEY, "expires": 
 
 
 def make_stack(folder: Path, base: str, changes: Mapping[str, Any], name: str = "") -> Path:
-    """Write a stack's file; keys begin with `replica.`, or are `expires`, which None leaves out."""
+    """Write a stack's file; keys begin with `replica.`, or are `expires`; None leaves one out."""
     whole = yaml.safe_load((PULUMI / f"Pulumi.{base}.yaml").read_text())
     prefix = "fireflyer-replica:"
     config = {key.removeprefix(prefix): value for key, value in whole["config"].items()}
-    config = changed(config, {k: v for k, v in changes.items() if v is not None or k != "expires"})
+    config = changed(config, {key: value for key, value in changes.items() if value is not None})
+    for key in [key for key, value in changes.items() if value is None]:
+        *parents, last = key.split(".")
+        functools.reduce(lambda found, part: found[part], parents, config).pop(last, None)
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"Pulumi.{name or base}.yaml"
     text = {"config": {f"{prefix}{key}": value for key, value in config.items()}}

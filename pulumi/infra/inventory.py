@@ -28,13 +28,17 @@ def with_instances(found: Mapping[str, Json], ids: Mapping[str, str], jump: str)
     >>> with_instances({"variables": {}, "hosts": {"mg01": {}}}, {"mg01": "i-1"}, "")["hosts"]
     {'mg01': {'replica_instance': 'i-1'}}
     """
-    hosts, variables = found["hosts"], found["variables"]
-    assert isinstance(hosts, Mapping)
-    assert isinstance(variables, Mapping)
+    hosts, variables = _mapping(found["hosts"]), _mapping(found["variables"])
     return {
         **found,
         "variables": {**variables, "replica_jump": jump},
         "hosts": {
-            name: {**values, "replica_instance": ids[name]} for name, values in hosts.items()
+            name: {**_mapping(values), "replica_instance": ids[name]}
+            for name, values in hosts.items()
         },
     }
+
+
+def _mapping(value: Json) -> Mapping[str, Json]:
+    assert isinstance(value, Mapping)
+    return value

@@ -27,7 +27,8 @@ from fireflyer.verify.replica import ProviderFacts, checks_as_text, preflight
 
 OK, FAILED, REFUSED = 0, 1, 2
 PROGRAM = REPOSITORY / "pulumi"
-BUILD = REPOSITORY / "build" / "replica"
+KEPT = REPOSITORY / ".replica"
+"""State and inventories. `make clean` leaves it alone: who loses the state pays on."""
 ENGINE = "3.272"
 """The SDK's version in pulumi/requirements.txt; an engine of another may not know its calls."""
 
@@ -113,14 +114,14 @@ def down(name: str, open_stack: Open, *, unlock: bool = False) -> int:
             f" none is under way: make replica-down STACK={name} UNLOCK=1"
         )
         return FAILED
-    shutil.rmtree(BUILD / name, ignore_errors=True)
+    shutil.rmtree(KEPT / "stacks" / name, ignore_errors=True)
     print(f"replica {name} is gone; its (empty) state is kept")
     return OK
 
 
 def write_inventory(name: str, inventory: object) -> Path:
     """Write what the stack exported where the inventory plugin finds it."""
-    file = BUILD / name / "inventory.json"
+    file = KEPT / "stacks" / name / "inventory.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(inventory, indent=1) + "\n")
     return file.relative_to(REPOSITORY)
@@ -149,7 +150,7 @@ def _ask(plan: ReplicaPlan) -> ProviderFacts:
 
 
 def _open(name: str) -> Stack:
-    """Open or make the stack, with its state where PULUMI_BACKEND_URL says, or in build/.
+    """Open or make the stack, with its state where PULUMI_BACKEND_URL says, or in .replica/.
 
     Raises:
         OperatingError: there is no engine, or no passphrase for the secrets.
@@ -167,12 +168,12 @@ def _open(name: str) -> Stack:
             "no passphrase for the stack's secrets; set PULUMI_CONFIG_PASSPHRASE_FILE to a file"
             " that only you can read"
         )
-    state = BUILD / "state"
+    state = KEPT / "state"
     backend = os.environ.get("PULUMI_BACKEND_URL")
     if backend is None:
         state.mkdir(parents=True, exist_ok=True)
         backend = state.as_uri()
-    return automation.create_or_select_stack(
+    stack: Stack = automation.create_or_select_stack(
         stack_name=name,
         work_dir=str(PROGRAM),
         opts=automation.LocalWorkspaceOptions(
@@ -183,6 +184,7 @@ def _open(name: str) -> Stack:
             }
         ),
     )
+    return stack
 
 
 def _plain(value: str) -> object:

@@ -10,6 +10,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from fireflyer.errors import OperatingError
+from fireflyer.model.instance import Market
 from fireflyer.model.replica_plan import ReplicaPlan
 from fireflyer.verify.replica import ImageFact, ProviderFacts, Quota, Reservation
 
@@ -99,7 +100,8 @@ class _Asker:
                 for instance in reservation["Instances"]:
                     vcpus = _vcpus(instance)
                     found = known.get(instance["InstanceType"])
-                    market = "spot" if instance.get("InstanceLifecycle") == "spot" else "on-demand"
+                    spot = instance.get("InstanceLifecycle") == "spot"
+                    market: Market = "spot" if spot else "on-demand"
                     codes = {found.quotas[market]} if found is not None else every
                     for code in codes:
                         used[code] = used.get(code, 0.0) + vcpus

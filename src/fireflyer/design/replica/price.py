@@ -13,7 +13,7 @@ KEY = "replica.usd_per_day_ceiling"
 DISK_GB = 100
 """The root disk of every host."""
 HOURS_PER_MONTH = 730
-SESSION_ENDPOINTS = ("ssm", "ssmmessages", "ec2messages")
+SESSION_ENDPOINTS = ("ssm", "ssmmessages")
 """What an instance without a way out needs for the session manager."""
 
 
