@@ -219,6 +219,9 @@ def run_program(
     settings.set_root_resource(None)
     mocks.set_mocks(_NoMocks(), project=PROJECT, stack=stack, preview=preview, monitor=engine)
     settings.set_root_resource(None)
+    # A run that failed leaves calls behind that nobody will answer.
+    settings.SETTINGS.rpc_manager.clear()
+    settings.SETTINGS.outputs.clear()
     loop = asyncio.get_event_loop()
     loop.run_until_complete(
         run_in_stack(lambda: runpy.run_path(str(folder / PROGRAM.name), run_name="__main__"))

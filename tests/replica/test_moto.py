@@ -41,6 +41,8 @@ def raised(
     """Return a replica that stands."""
     folder = tmp_path_factory.mktemp(request.param)
     changes = {**READY, "replica.image": {"id": IMAGE}}
+    if request.param == "smoke":
+        changes |= {"replica.access.kind": "session-manager", "replica.access.cidrs": []}
     file = make_stack(folder / "stack", request.param, changes)
     moto = FakeMoto(endpoint)
     engine = run_program(file, moto, folder / "program", config={"alarm_email": "a@example.org"})

@@ -12,6 +12,7 @@ from tests.conftest import REPO
 
 from fireflyer.load.typed import record_in
 from fireflyer.model.intent import Cluster
+from fireflyer.model.replica import ReplicaFile
 
 PAGES = sorted([REPO / "README.md", REPO / "CONTRIBUTING.md", *(REPO / "docs").rglob("*.md")])
 
@@ -27,6 +28,12 @@ def keys(record: type[BaseModel]) -> Iterator[str]:
 def test_every_key_of_an_intent_is_explained() -> None:
     page = (REPO / "docs" / "intent.md").read_text()
     assert [key for key in keys(Cluster) if f"`{key}`" not in page] == []
+
+
+def test_every_key_of_a_replica_is_explained() -> None:
+    page = (REPO / "docs" / "replica.md").read_text()
+    named = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`[^`]+`", page))))
+    assert [key for key in keys(ReplicaFile) if key not in named] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
