@@ -44,6 +44,7 @@ class ImagePart(Protocol):
     """The one image of every host."""
 
     id: Text
+    root_device: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,7 +61,11 @@ class FakeAws:
 
     def call(self, token: str, args: Mapping[str, Any]) -> dict[str, Any]:
         self.questions.append((token, args))
-        return {"aws:ec2/getAmi:getAmi": {"id": "ami-0123456789abcdef0", **args}}[token]
+        found = {"id": "ami-0123456789abcdef0", "rootDeviceName": "/dev/xvda"}
+        for wanted in args["filters"]:
+            if wanted["name"] == "image-id":
+                found["id"] = wanted["values"][0]
+        return {"aws:ec2/getAmi:getAmi": found}[token]
 
     def delete(self, kind: str, identity: str, outputs: Mapping[str, Any]) -> None:
         self.made[PREFIXES[kind]] -= 1

@@ -52,8 +52,9 @@ class FakeMoto:
     def call(self, token: str, args: Mapping[str, Any]) -> dict[str, Any]:
         assert token == "aws:ec2/getAmi:getAmi"
         filters = [{"Name": f["name"], "Values": f["values"]} for f in args["filters"]]
-        (found,) = self.ec2.describe_images(Owners=args["owners"], Filters=filters)["Images"]
-        return {"id": found["ImageId"]}
+        owners = args.get("owners") or []
+        (found,) = self.ec2.describe_images(Owners=owners, Filters=filters)["Images"]
+        return {"id": found["ImageId"], "rootDeviceName": found["RootDeviceName"]}
 
     def template(self, name: str, inputs: Mapping[str, Any]) -> Made:
         group = inputs["placement"].get("groupName")

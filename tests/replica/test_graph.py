@@ -88,7 +88,7 @@ def test_no_host_but_the_bastion_has_a_public_address(base: str, run: Run) -> No
         assert subnet.inputs["mapPublicIpOnLaunch"] is False
     for template in graph.of(TEMPLATE):
         for interface in template.inputs["networkInterfaces"]:
-            assert interface.get("associatePublicIpAddress", "false") == "false"
+            assert "associatePublicIpAddress" not in interface
     addresses = {found.name: found.inputs for found in graph.of("aws:ec2/eip:Eip")}
     assert set(addresses) <= {"nat", "bastion"}
     assert "instance" not in addresses.get("nat", {})
@@ -112,6 +112,8 @@ def test_every_disk_is_encrypted(base: str, preview: bool, run: Run) -> None:
     for template in graph.of(TEMPLATE):
         disks = template.inputs["blockDeviceMappings"]
         assert [disk["ebs"]["encrypted"] for disk in disks] == ["true"]
+        # The image's own root: else an encrypted disk would stand beside an open one.
+        assert [disk["deviceName"] for disk in disks] == ["/dev/xvda"]
     for instance in graph.of(INSTANCE):
         if "launchTemplate" not in instance.inputs:
             assert instance.inputs["rootBlockDevice"]["encrypted"] is True
@@ -159,7 +161,10 @@ def test_whatever_takes_tags_has_an_owner_and_an_end(base: str, preview: bool, r
         assert tags["fireflyer-replica"] == f"{plan.site}-{plan.name}"
     for template in graph.of(TEMPLATE):
         kinds = template.inputs["tagSpecifications"]
-        assert {k["resourceType"] for k in kinds} == {"instance", "volume", "network-interface"}
+        made = {"instance", "volume", "network-interface"}
+        if template.inputs.get("instanceMarketOptions", {}).get("marketType") == "spot":
+            made.add("spot-instances-request")
+        assert {kind["resourceType"] for kind in kinds} == made
         assert all(kind["tags"] == template.inputs["tags"] for kind in kinds)
 
 

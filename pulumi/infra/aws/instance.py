@@ -15,8 +15,6 @@ from fireflyer.model.replica_plan import PlannedHost, PlannedInterface
 from infra.parts import Ground
 from infra.tags import tags
 
-ROOT_DEVICE = "/dev/xvda"
-"""Of Debian's images."""
 INTERFACE_TYPES = {"ethernet": "interface", "rdma": "efa-only"}
 
 
@@ -40,7 +38,7 @@ class Host(ComponentResource):
             user_data=base64.b64encode(cloud_config(host.name, plan.domain).encode()).decode(),
             update_default_version=True,
             metadata_options=METADATA,
-            block_device_mappings=[root_disk()],
+            block_device_mappings=[root_disk(ground.image.root_device)],
             network_interfaces=[self._interface(found) for found in host.interfaces],
             placement=self._placement(),
             capacity_reservation_specification=self._reservation(),
@@ -49,8 +47,7 @@ class Host(ComponentResource):
             if ground.security.profile is not None
             else None,
             tag_specifications=[
-                {"resource_type": kind, "tags": labels}
-                for kind in ("instance", "volume", "network-interface")
+                {"resource_type": kind, "tags": labels} for kind in tagged_kinds(host)
             ],
             tags=labels,
             opts=child,
@@ -68,13 +65,14 @@ class Host(ComponentResource):
         self.register_outputs({"id": self.id})
 
     def _interface(self, found: PlannedInterface) -> aws.ec2.LaunchTemplateNetworkInterfaceArgs:
+        # Nothing about a public address: with several interfaces AWS refuses even the word, and
+        # the subnets give none.
         return aws.ec2.LaunchTemplateNetworkInterfaceArgs(
             network_card_index=found.card,
             device_index=found.device,
             interface_type=INTERFACE_TYPES[found.kind],
             subnet_id=self.ground.network.subnets[found.subnet],
             private_ip_address=str(found.address) if found.address is not None else None,
-            associate_public_ip_address="false" if found.address is not None else None,
             security_groups=[self.ground.security.hosts],
             delete_on_termination="true",
         )
@@ -102,10 +100,13 @@ METADATA = aws.ec2.LaunchTemplateMetadataOptionsArgs(
 )
 
 
-def root_disk() -> aws.ec2.LaunchTemplateBlockDeviceMappingArgs:
-    """Return the encrypted root disk, which goes when its host does."""
+def root_disk(device: Output[str]) -> aws.ec2.LaunchTemplateBlockDeviceMappingArgs:
+    """Return the encrypted root disk, which goes when its host does.
+
+    Under a name that is not the image's root it would be a second disk, and the first one as it is.
+    """
     return aws.ec2.LaunchTemplateBlockDeviceMappingArgs(
-        device_name=ROOT_DEVICE,
+        device_name=device,
         ebs=aws.ec2.LaunchTemplateBlockDeviceMappingEbsArgs(
             encrypted="true",
             delete_on_termination="true",
@@ -123,6 +124,12 @@ def market(host: PlannedHost) -> aws.ec2.LaunchTemplateInstanceMarketOptionsArgs
     return aws.ec2.LaunchTemplateInstanceMarketOptionsArgs(
         market_type=host.market, spot_options=spot if host.market == "spot" else None
     )
+
+
+def tagged_kinds(host: PlannedHost) -> tuple[str, ...]:
+    """Return what the start of an instance makes that takes tags."""
+    kinds = ("instance", "volume", "network-interface")
+    return (*kinds, "spot-instances-request") if host.market == "spot" else kinds
 
 
 def cloud_config(name: str, domain: str) -> str:

@@ -41,7 +41,6 @@ class Management(ComponentResource):
             subnet_id=ground.network.subnets["public"],
             vpc_security_group_ids=[ground.security.bastion],
             key_name=ground.security.key,
-            associate_public_ip_address=False,  # it gets one that stays
             metadata_options={
                 "http_endpoint": "enabled",
                 "http_tokens": "required",
@@ -57,5 +56,12 @@ class Management(ComponentResource):
             volume_tags=labels,
             opts=child,
         )
-        address = aws.ec2.Eip("bastion", domain="vpc", instance=bastion.id, tags=labels, opts=child)
+        address = aws.ec2.Eip(
+            "bastion",
+            domain="vpc",
+            instance=bastion.id,
+            tags=labels,
+            # An address is refused as long as the network has no gateway.
+            opts=ResourceOptions(parent=self, depends_on=[ground.network]),
+        )
         return address.public_ip
