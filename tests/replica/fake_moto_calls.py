@@ -1,0 +1,320 @@
+"""The calls that make and remove each type of resource, for `fake_moto`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from tests.replica.fake_moto import FakeMoto
+
+REGION = "us-east-1"
+Made: TypeAlias = tuple[str, dict[str, Any]]
+
+
+def tags_of(inputs: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
+    """Return a resource's tags as EC2 takes them."""
+    tags = [{"Key": key, "Value": value} for key, value in inputs.get("tags", {}).items()]
+    return [{"ResourceType": kind, "Tags": tags}]
+
+
+Create: TypeAlias = Callable[["FakeMoto", str, Mapping[str, Any]], Made]
+Delete: TypeAlias = Callable[["FakeMoto", str, Mapping[str, Any]], object]
+
+
+def _vpc(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    made = moto.ec2.create_vpc(
+        CidrBlock=inputs["cidrBlock"], TagSpecifications=tags_of(inputs, "vpc")
+    )["Vpc"]["VpcId"]
+    moto.ec2.modify_vpc_attribute(VpcId=made, EnableDnsHostnames={"Value": True})
+    return made, {}
+
+
+def _subnet(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    made = moto.ec2.create_subnet(
+        VpcId=inputs["vpcId"],
+        CidrBlock=inputs["cidrBlock"],
+        AvailabilityZone=inputs["availabilityZone"],
+        TagSpecifications=tags_of(inputs, "subnet"),
+    )
+    return made["Subnet"]["SubnetId"], {}
+
+
+def _table(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    made = moto.ec2.create_route_table(
+        VpcId=inputs["vpcId"], TagSpecifications=tags_of(inputs, "route-table")
+    )
+    return made["RouteTable"]["RouteTableId"], {}
+
+
+def _associate(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    made = moto.ec2.associate_route_table(
+        RouteTableId=inputs["routeTableId"], SubnetId=inputs["subnetId"]
+    )
+    return made["AssociationId"], {}
+
+
+def _gateway(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    made = moto.ec2.create_internet_gateway(TagSpecifications=tags_of(inputs, "internet-gateway"))
+    identity = made["InternetGateway"]["InternetGatewayId"]
+    moto.ec2.attach_internet_gateway(InternetGatewayId=identity, VpcId=inputs["vpcId"])
+    return identity, {}
+
+
+def _no_gateway(moto: FakeMoto, identity: str, outputs: Mapping[str, Any]) -> None:
+    moto.ec2.detach_internet_gateway(InternetGatewayId=identity, VpcId=outputs["vpcId"])
+    moto.ec2.delete_internet_gateway(InternetGatewayId=identity)
+
+
+def _route(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    ways = {"gatewayId": "GatewayId", "natGatewayId": "NatGatewayId"}
+    moto.ec2.create_route(
+        RouteTableId=inputs["routeTableId"],
+        DestinationCidrBlock=inputs["destinationCidrBlock"],
+        **{ways[key]: value for key, value in inputs.items() if key in ways},
+    )
+    return f"{inputs['routeTableId']}-{inputs['destinationCidrBlock']}", {}
+
+
+def _eip(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    made = moto.ec2.allocate_address(Domain="vpc", TagSpecifications=tags_of(inputs, "elastic-ip"))
+    if "instance" in inputs:
+        moto.ec2.associate_address(AllocationId=made["AllocationId"], InstanceId=inputs["instance"])
+    return made["AllocationId"], {"publicIp": made["PublicIp"]}
+
+
+def _no_eip(moto: FakeMoto, identity: str, outputs: Mapping[str, Any]) -> None:
+    (found,) = moto.ec2.describe_addresses(AllocationIds=[identity])["Addresses"]
+    if "AssociationId" in found:
+        moto.ec2.disassociate_address(AssociationId=found["AssociationId"])
+    moto.ec2.release_address(AllocationId=identity)
+
+
+def _nat(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    made = moto.ec2.create_nat_gateway(
+        AllocationId=inputs["allocationId"], SubnetId=inputs["subnetId"]
+    )
+    return made["NatGateway"]["NatGatewayId"], {}
+
+
+def _no_nat(moto: FakeMoto, identity: str, outputs: Mapping[str, Any]) -> None:
+    found = moto.ec2.describe_nat_gateways(NatGatewayIds=[identity])["NatGateways"][0]
+    moto.ec2.delete_nat_gateway(NatGatewayId=identity)
+    for address in found["NatGatewayAddresses"]:  # AWS removes it with its gateway, moto does not
+        moto.ec2.delete_network_interface(NetworkInterfaceId=address["NetworkInterfaceId"])
+
+
+def _endpoint(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    more = {"routeTableIds": "RouteTableIds", "subnetIds": "SubnetIds"}
+    more |= {"securityGroupIds": "SecurityGroupIds"}
+    made = moto.ec2.create_vpc_endpoint(
+        VpcId=inputs["vpcId"],
+        ServiceName=inputs["serviceName"],
+        VpcEndpointType=inputs["vpcEndpointType"],
+        TagSpecifications=tags_of(inputs, "vpc-endpoint"),
+        **{more[key]: value for key, value in inputs.items() if key in more},
+    )
+    return made["VpcEndpoint"]["VpcEndpointId"], {}
+
+
+def _key(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    moto.ec2.import_key_pair(
+        KeyName=inputs["keyName"],
+        PublicKeyMaterial=inputs["publicKey"].encode(),
+        TagSpecifications=tags_of(inputs, "key-pair"),
+    )
+    return inputs["keyName"], {}
+
+
+def _placement_group(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    assert inputs["name"] not in moto.groups
+    assert inputs["strategy"] == "cluster"
+    moto.groups.add(inputs["name"])
+    return inputs["name"], {}
+
+
+def _role(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    made = moto.iam.create_role(
+        RoleName=inputs["name"], AssumeRolePolicyDocument=inputs["assumeRolePolicy"]
+    )
+    return inputs["name"], {"arn": made["Role"]["Arn"]}
+
+
+def _policy(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    moto.iam.put_role_policy(
+        RoleName=inputs["role"], PolicyName=name, PolicyDocument=inputs["policy"]
+    )
+    return name, {}
+
+
+def _profile(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    moto.iam.create_instance_profile(InstanceProfileName=inputs["name"])
+    moto.iam.add_role_to_instance_profile(
+        InstanceProfileName=inputs["name"], RoleName=inputs["role"]
+    )
+    return inputs["name"], {}
+
+
+def _no_profile(moto: FakeMoto, identity: str, outputs: Mapping[str, Any]) -> None:
+    moto.iam.remove_role_from_instance_profile(
+        InstanceProfileName=identity, RoleName=outputs["role"]
+    )
+    moto.iam.delete_instance_profile(InstanceProfileName=identity)
+
+
+def _zone(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    made = moto.route53.create_hosted_zone(
+        Name=inputs["name"],
+        CallerReference=name,
+        VPC={"VPCRegion": REGION, "VPCId": inputs["vpcs"][0]["vpcId"]},
+        HostedZoneConfig={"PrivateZone": True, "Comment": inputs["comment"]},
+    )
+    identity = made["HostedZone"]["Id"].rpartition("/")[2]
+    return identity, {"zoneId": identity}
+
+
+def _topic(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    arn = moto.sns.create_topic(Name=inputs["name"])["TopicArn"]
+    return arn, {"arn": arn}
+
+
+def _subscription(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    made = moto.sns.subscribe(
+        TopicArn=inputs["topic"], Protocol=inputs["protocol"], Endpoint=inputs["endpoint"]
+    )
+    return made["SubscriptionArn"], {}
+
+
+def _topic_policy(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    moto.sns.set_topic_attributes(
+        TopicArn=inputs["arn"], AttributeName="Policy", AttributeValue=inputs["policy"]
+    )
+    return inputs["arn"], {}
+
+
+def _budget(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    moto.budgets.create_budget(
+        AccountId="123456789012",
+        Budget={
+            "BudgetName": inputs["name"],
+            "BudgetLimit": {"Amount": inputs["limitAmount"], "Unit": inputs["limitUnit"]},
+            "TimeUnit": inputs["timeUnit"],
+            "BudgetType": inputs["budgetType"],
+        },
+    )
+    return inputs["name"], {}
+
+
+def _alarm(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    dimensions = [{"Name": key, "Value": value} for key, value in inputs["dimensions"].items()]
+    moto.cloudwatch.put_metric_alarm(
+        AlarmName=inputs["name"],
+        Namespace=inputs["namespace"],
+        MetricName=inputs["metricName"],
+        Statistic=inputs["statistic"],
+        ComparisonOperator=inputs["comparisonOperator"],
+        Threshold=inputs["threshold"],
+        Period=int(inputs["period"]),
+        EvaluationPeriods=int(inputs["evaluationPeriods"]),
+        Dimensions=dimensions,
+        AlarmActions=inputs["alarmActions"],
+    )
+    return inputs["name"], {}
+
+
+def _schedule(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    target = inputs["target"]
+    json.loads(target["input"])
+    moto.scheduler.create_schedule(
+        Name=inputs["name"],
+        ScheduleExpression=inputs["scheduleExpression"],
+        ScheduleExpressionTimezone=inputs["scheduleExpressionTimezone"],
+        FlexibleTimeWindow={"Mode": inputs["flexibleTimeWindow"]["mode"]},
+        Target={"Arn": target["arn"], "RoleArn": target["roleArn"], "Input": target["input"]},
+    )
+    return inputs["name"], {}
+
+
+CREATE: Mapping[str, Create] = {
+    "aws:budgets/budget:Budget": _budget,
+    "aws:cloudwatch/metricAlarm:MetricAlarm": _alarm,
+    "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": lambda m, n, i: m.unused_group(i),
+    "aws:ec2/eip:Eip": _eip,
+    "aws:ec2/instance:Instance": lambda m, n, i: m.instance(n, i),
+    "aws:ec2/internetGateway:InternetGateway": _gateway,
+    "aws:ec2/keyPair:KeyPair": _key,
+    "aws:ec2/launchTemplate:LaunchTemplate": lambda m, n, i: m.template(n, i),
+    "aws:ec2/natGateway:NatGateway": _nat,
+    "aws:ec2/placementGroup:PlacementGroup": _placement_group,
+    "aws:ec2/route:Route": _route,
+    "aws:ec2/routeTable:RouteTable": _table,
+    "aws:ec2/routeTableAssociation:RouteTableAssociation": _associate,
+    "aws:ec2/securityGroup:SecurityGroup": lambda m, n, i: m.security_group(i),
+    "aws:ec2/subnet:Subnet": _subnet,
+    "aws:ec2/vpc:Vpc": _vpc,
+    "aws:ec2/vpcEndpoint:VpcEndpoint": _endpoint,
+    "aws:iam/instanceProfile:InstanceProfile": _profile,
+    "aws:iam/role:Role": _role,
+    "aws:iam/rolePolicy:RolePolicy": _policy,
+    "aws:route53/record:Record": lambda m, n, i: m.record("CREATE", i),
+    "aws:route53/zone:Zone": _zone,
+    "aws:scheduler/schedule:Schedule": _schedule,
+    "aws:sns/topic:Topic": _topic,
+    "aws:sns/topicPolicy:TopicPolicy": _topic_policy,
+    "aws:sns/topicSubscription:TopicSubscription": _subscription,
+    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": lambda m, n, i: m.rule("egress", i),
+    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": lambda m, n, i: m.rule(
+        "ingress", i
+    ),
+}
+DELETE: Mapping[str, Delete] = {
+    "aws:budgets/budget:Budget": lambda m, i, o: m.budgets.delete_budget(
+        AccountId="123456789012", BudgetName=i
+    ),
+    "aws:cloudwatch/metricAlarm:MetricAlarm": lambda m, i, o: m.cloudwatch.delete_alarms(
+        AlarmNames=[i]
+    ),
+    "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": lambda m, i, o: None,
+    "aws:ec2/eip:Eip": _no_eip,
+    "aws:ec2/instance:Instance": lambda m, i, o: m.terminate(i),
+    "aws:ec2/internetGateway:InternetGateway": _no_gateway,
+    "aws:ec2/keyPair:KeyPair": lambda m, i, o: m.ec2.delete_key_pair(KeyName=i),
+    "aws:ec2/launchTemplate:LaunchTemplate": lambda m, i, o: m.ec2.delete_launch_template(
+        LaunchTemplateId=i
+    ),
+    "aws:ec2/natGateway:NatGateway": _no_nat,
+    "aws:ec2/placementGroup:PlacementGroup": lambda m, i, o: m.groups.remove(i),
+    "aws:ec2/route:Route": lambda m, i, o: m.ec2.delete_route(
+        RouteTableId=o["routeTableId"], DestinationCidrBlock=o["destinationCidrBlock"]
+    ),
+    "aws:ec2/routeTable:RouteTable": lambda m, i, o: m.ec2.delete_route_table(RouteTableId=i),
+    "aws:ec2/routeTableAssociation:RouteTableAssociation": lambda m, i, o: (
+        m.ec2.disassociate_route_table(AssociationId=i)
+    ),
+    "aws:ec2/securityGroup:SecurityGroup": lambda m, i, o: m.ec2.delete_security_group(GroupId=i),
+    "aws:ec2/subnet:Subnet": lambda m, i, o: m.ec2.delete_subnet(SubnetId=i),
+    "aws:ec2/vpc:Vpc": lambda m, i, o: m.ec2.delete_vpc(VpcId=i),
+    "aws:ec2/vpcEndpoint:VpcEndpoint": lambda m, i, o: m.ec2.delete_vpc_endpoints(
+        VpcEndpointIds=[i]
+    ),
+    "aws:iam/instanceProfile:InstanceProfile": _no_profile,
+    "aws:iam/role:Role": lambda m, i, o: m.iam.delete_role(RoleName=i),
+    "aws:iam/rolePolicy:RolePolicy": lambda m, i, o: m.iam.delete_role_policy(
+        RoleName=o["role"], PolicyName=i
+    ),
+    "aws:route53/record:Record": lambda m, i, o: m.record("DELETE", o),
+    "aws:route53/zone:Zone": lambda m, i, o: m.route53.delete_hosted_zone(Id=i),
+    "aws:scheduler/schedule:Schedule": lambda m, i, o: m.scheduler.delete_schedule(Name=i),
+    "aws:sns/topic:Topic": lambda m, i, o: m.sns.delete_topic(TopicArn=i),
+    "aws:sns/topicPolicy:TopicPolicy": lambda m, i, o: None,
+    "aws:sns/topicSubscription:TopicSubscription": lambda m, i, o: m.sns.unsubscribe(
+        SubscriptionArn=i
+    ),
+    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": lambda m, i, o: m.revoke(
+        "egress", i, o
+    ),
+    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": lambda m, i, o: m.revoke(
+        "ingress", i, o
+    ),
+}
