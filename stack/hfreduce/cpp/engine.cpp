@@ -146,8 +146,15 @@ void Engine::rest(std::uint32_t epoch, std::uint64_t sequence) {
         napped_ = true;
         return;
     }
+    const bool starved = starved_;
     resting_ = true;
-    if (sequence_ == sequence) segment_->wait(epoch, kSleepMs);
+    if (starved) {
+        ++segment_->starving();
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+    }
+    if (sequence_ == sequence && !(starved && segment_->free(find(filling_).g)))
+        segment_->wait(epoch, kSleepMs);
+    if (starved) --segment_->starving();
     resting_ = false;
 }
 
@@ -191,7 +198,8 @@ bool Engine::fill() {
     bool moved = false;
     const int own = segment_->local_rank();
     const Part next = find(filling_);
-    if (next.running && segment_->free(next.g)) {
+    starved_ = next.running && !segment_->free(next.g);
+    if (next.running && !starved_) {
         Running& running = *next.running;
         segment_->wanted(next.g, own) = {running.signature, next.count};
         if (gives(running.signature) && next.count) {
@@ -337,7 +345,7 @@ bool Engine::empty() {
         }
         ++drains_;
         if (segment_->drain(drained.g)) {
-            segment_->wake();
+            segment_->wake_starving();
             segment_->wake_network(0);
             segment_->wake_network(1);
         }

@@ -97,6 +97,7 @@ class Engine {
     std::condition_variable asked_, ended_;
     std::mutex drive_mutex_;                          // one thread drives at a time
     std::vector<std::shared_ptr<Running>> window_;    // the driver's view of the queue
+    bool starved_ = false;  // the next chunk finds its slot taken
     // Places of the next chunk to copy in, count as filled, add, copy out, count as drained.
     std::uint64_t filling_ = 0, fills_ = 0, adding_ = 0, draining_ = 0, drains_ = 0;
 

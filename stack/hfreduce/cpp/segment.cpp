@@ -30,6 +30,7 @@ struct Segment::Header {
     std::atomic<std::uint32_t> magic;
     alignas(64) std::atomic<std::uint32_t> epoch;
     alignas(64) std::atomic<std::uint32_t> waiters;
+    std::atomic<std::uint32_t> starving;
     std::atomic<std::uint32_t> network_sleeps[2];
     alignas(64) std::atomic<std::uint32_t> abort_state;  // 0 no, 1 being written, 2 there
     char abort_text[kTextBytes];
@@ -214,6 +215,13 @@ void Segment::wake() const {
     header_->epoch.fetch_add(1, std::memory_order_seq_cst);
     if (header_->waiters.load(std::memory_order_seq_cst))
         syscall(SYS_futex, &header_->epoch, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+std::atomic<std::uint32_t>& Segment::starving() const { return header_->starving; }
+
+void Segment::wake_starving() const {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (header_->starving.load(std::memory_order_seq_cst)) wake();
 }
 
 void Segment::set_network_events(int up, int down) {

@@ -102,6 +102,9 @@ class Segment {
     std::uint32_t epoch() const;
     void wait(std::uint32_t seen, int milliseconds) const;
     void wake() const;
+    // Ranks that sleep for want of a slot: who frees one wakes them, and otherwise no one.
+    std::atomic<std::uint32_t>& starving() const;
+    void wake_starving() const;
 
     // Wake a thread that sleeps on the network; `thread` 0 sends up, 1 sends down.
     void set_network_events(int up, int down);
