@@ -7,6 +7,7 @@ apart, on the machine they share the loopback interface, unless they are given n
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import socket
@@ -78,24 +79,25 @@ class Job:
             self._pipes.append(here)
 
     def outcomes(self, within_s: float = 60.0) -> list[Outcome]:
-        """Wait for the ranks; one that does not end in time is killed and fails the test."""
+        """Wait for the ranks; if one does not end in time all are killed and the test fails."""
         limit_s = time.monotonic() + within_s
-        found = []
-        for process, pipe in zip(self.processes, self._pipes, strict=True):
-            said: tuple[Any, str] = (None, "it said nothing")
-            try:
+        said: list[tuple[Any, str, float]] = []
+        for pipe in self._pipes:
+            value, error = None, "it said nothing"
+            with contextlib.suppress(EOFError):
                 if pipe.poll(max(0.0, limit_s - time.monotonic())):
-                    said = pipe.recv()
-            except EOFError:
-                pass
-            after_s = time.monotonic() - self.started_s
+                    value, error = pipe.recv()
+            said.append((value, error, time.monotonic() - self.started_s))
+        for process in self.processes:
             process.join(max(0.1, limit_s - time.monotonic()))
-            hung = process.is_alive()
-            if hung:
-                self.kill()
-            assert not hung, f"rank {self._pipes.index(pipe)} did not end within {within_s} s"
-            found.append(Outcome(said[0], said[1], process.exitcode, after_s))
-        return found
+        hung = [rank for rank, process in enumerate(self.processes) if process.is_alive()]
+        if hung:
+            self.kill()
+        assert not hung, f"ranks {hung} did not end within {within_s} s, said {said}"
+        return [
+            Outcome(value, error, process.exitcode, after_s)
+            for (value, error, after_s), process in zip(said, self.processes, strict=True)
+        ]
 
     def kill(self) -> None:
         """End every rank."""
