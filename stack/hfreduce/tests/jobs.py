@@ -20,6 +20,8 @@ from typing import Any
 import namespaces
 
 SECRET = "a secret of the tests, long enough"
+SLOWNESS = float(os.environ.get("HFREDUCE_TEST_SLOWNESS", "1"))
+"""By how much to wait longer than on a machine with nothing else to do."""
 _CONTEXT = multiprocessing.get_context("spawn")
 
 
@@ -42,7 +44,7 @@ class Job:
         ranks: int,
         local: int,
         *,
-        timeout_s: float = 20.0,
+        timeout_s: float = 20.0 * SLOWNESS,
         silence_s: float = 10.0,
         arguments: Sequence[Any] = (),
         environment: dict[str, str] | None = None,
@@ -80,7 +82,7 @@ class Job:
 
     def outcomes(self, within_s: float = 60.0) -> list[Outcome]:
         """Wait for the ranks; if one does not end in time all are killed and the test fails."""
-        limit_s = time.monotonic() + within_s
+        limit_s = time.monotonic() + within_s * SLOWNESS
         said: list[tuple[Any, str, float]] = []
         for pipe in self._pipes:
             value, error = None, "it said nothing"
@@ -93,7 +95,7 @@ class Job:
         hung = [rank for rank, process in enumerate(self.processes) if process.is_alive()]
         if hung:
             self.kill()
-        assert not hung, f"ranks {hung} did not end within {within_s} s, said {said}"
+        assert not hung, f"ranks {hung} did not end within {within_s * SLOWNESS} s, said {said}"
         return [
             Outcome(value, error, process.exitcode, after_s)
             for (value, error, after_s), process in zip(said, self.processes, strict=True)
@@ -109,7 +111,7 @@ class Job:
     def wait_for(self, text: str, ranks: Sequence[int] | None = None) -> None:
         """Wait until ranks have said `text` with say()."""
         for rank in range(len(self._pipes)) if ranks is None else ranks:
-            assert self._pipes[rank].poll(30), f"rank {rank} does not say {text}"
+            assert self._pipes[rank].poll(30 * SLOWNESS), f"rank {rank} does not say {text}"
             said = self._pipes[rank].recv()
             assert said == ("said", text), said
 

@@ -35,7 +35,7 @@ TESTS = (
     "test_faults.py::test_a_rank_that_never_comes_is_named",
     "test_faults.py::test_an_error_of_one_rank_reaches_all",
 )
-PATIENCE_S = 15
+SLOWNESS = 4
 _OURS = re.compile(r"_core\.cpython|stack/hfreduce/cpp/")
 _REPORT = re.compile(
     r"ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:|(?:Direct|Indirect) leak"
@@ -99,7 +99,7 @@ def _clean(name: str, kind: Kind, reports: Path) -> bool:
         **kind.options,
         "LD_PRELOAD": " ".join(_library(each) for each in kind.libraries),
         "PYTHONPATH": str(package),
-        "HFREDUCE_TEST_PATIENCE_S": str(PATIENCE_S),
+        "HFREDUCE_TEST_SLOWNESS": str(SLOWNESS),
         # UCX looks at calls of a thread that the sanitizer has already taken leave of.
         "UCX_MEM_MMAP_HOOK_MODE": "none",
     }

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from jobs import SECRET, Job
+from jobs import SECRET, SLOWNESS, Job
 
 SILENCE_S = 2.0
-PATIENCE_S = float(os.environ.get("HFREDUCE_TEST_PATIENCE_S", "4"))
+PATIENCE_S = 4.0 * SLOWNESS
 LAYOUTS = [(4, 4), (4, 2), (3, 1)]
 
 

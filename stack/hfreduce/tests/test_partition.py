@@ -16,13 +16,13 @@ import namespaces
 import numpy as np
 import pytest
 from hfreduce.tree import double_tree
-from jobs import Job, Outcome
+from jobs import SLOWNESS, Job, Outcome
 from namespaces import Nodes
 
 pytestmark = pytest.mark.skipif(bool(namespaces.missing()), reason=namespaces.missing())
 
 SILENCE_S = 2.0
-PATIENCE_S = float(os.environ.get("HFREDUCE_TEST_PATIENCE_S", "4"))
+PATIENCE_S = 4.0 * SLOWNESS
 
 
 def _stream(pipe: Any, size: int) -> None:
