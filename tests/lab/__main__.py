@@ -44,8 +44,7 @@ def main(arguments: list[str]) -> int:
                 return 0 if lab.status(tell) else 1
             case "job":
                 prepare()
-                lab.require_up()
-                lab.job(tell)
+                lab.job(tell, lab.require_up())
             case "ssh":
                 prepare()
                 lab.require_up()

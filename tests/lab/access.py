@@ -38,7 +38,7 @@ def write_config(site: LabSite) -> None:
     CONFIG.write_text(
         "".join(blocks)
         + "Host *\n"
-        + f"  User root\n  IdentityFile {KEY}\n  IdentitiesOnly yes\n"
+        + f"  User {site.user}\n  IdentityFile {KEY}\n  IdentitiesOnly yes\n"
         + f"  UserKnownHostsFile {SSH / 'known_hosts'}\n  StrictHostKeyChecking yes\n"
         + "  ConnectTimeout 10\n"
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tests.images.engine import EngineError, podman
+from tests.lab import routes
 from tests.lab.site import MANAGEMENT, REPO, LabError, LabHost, LabSite
 
 LABEL_NAME = "fireflyer.lab"
@@ -63,8 +64,8 @@ def create_networks(site: LabSite) -> int:
     there = _lines("network", "ls", "--filter", f"label={LABEL}", "--format", "{{.Name}}")
     missing = [name for name in site.networks if f"{PREFIX}-{name}" not in there]
     for name in missing:
-        # The fabric's networks lead nowhere but to each other.
-        closed = [] if name == MANAGEMENT else ["--internal"]
+        # The fabric's networks lead nowhere but to each other, unless there is a router.
+        closed = [] if name == MANAGEMENT or site.routed else ["--internal"]
         try:
             podman(
                 "network", "create", "--disable-dns", "--label", LABEL, *closed,
@@ -76,6 +77,8 @@ def create_networks(site: LabSite) -> int:
                 f" {site.networks[name]}, remove that one (podman network ls), or change"
                 " cluster.addresses in inventory/lab/group_vars/all/cluster.yml"
             ) from error
+    if site.routed:
+        routes.keep_addresses(site.routed, LABEL)
     return len(missing)
 
 
@@ -106,6 +109,7 @@ def _options(host: LabHost, authorized_key: Path) -> list[str]:
         "--systemd=always",
         "--no-hosts",  # /etc/hosts is for Ansible to write
         "--volume", f"{authorized_key}:/root/.ssh/authorized_keys:ro",
+        *(f"--device=/dev/null:{file}" for file in host.devices),
         *networks,
     ]  # fmt: skip
 
@@ -127,6 +131,23 @@ def wait_started(site: LabSite) -> None:
             time.sleep(0.5)
 
 
+def let_in(site: LabSite) -> None:
+    """Make the user that Ansible logs in as, as an image that one rents has it: sudo, and a key."""
+    if site.user == "root":
+        return
+    home = f"/home/{site.user}"
+    own = f"--owner={site.user} --group={site.user}"
+    make = (
+        f"set -e; id {site.user} > /dev/null 2>&1 ||"
+        f" useradd --create-home --shell=/bin/bash {site.user};"
+        f" install --directory {own} --mode=0700 {home}/.ssh;"
+        f" install {own} --mode=0600 /root/.ssh/authorized_keys {home}/.ssh/authorized_keys;"
+        f" echo '{site.user} ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/{site.user}"
+    )
+    for host in site.hosts:
+        podman("exec", host.name, "sh", "-c", make)
+
+
 def remove(label: str = LABEL) -> tuple[int, int]:
     """Remove the lab's containers and networks; return how many of each."""
     containers = ids(label)
@@ -135,6 +156,7 @@ def remove(label: str = LABEL) -> tuple[int, int]:
     networks = _lines("network", "ls", "--filter", f"label={label}", "--quiet")
     if networks:
         podman("network", "rm", *networks)
+    routes.forget(label)
     return len(containers), len(networks)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 
 from tests.images import build, engine, recipe
 from tests.lab import access, containers
-from tests.lab.site import BIN, REPO, LabError, LabSite, read_site
+from tests.lab.site import BIN, LAB_SOURCE, REPO, LabError, LabSite, Source, read_site
 
 LOG = access.LAB / "site.log"
 STAMP = access.LAB / "converged"
@@ -19,25 +20,18 @@ APPLIED = (
     "ansible.cfg",
 )  # fmt: skip
 """What decides how a host ends up; the stamp holds its digest."""
+RECAP = re.compile(
+    r"^(\S+) +: ok=\d+ +changed=(\d+) +unreachable=(\d+) +failed=(\d+)", re.MULTILINE
+)
+"""What Ansible ends with: a line for each host."""
 
 Tell = Callable[[str], None]
 
 
 def up(tell: Tell, *, again: bool = False) -> None:
     """Raise what is missing of the lab and apply the playbooks unless nothing changed."""
-    engine.prepare()
-    containers.make_way(tell)
     site = read_site()
-    with _timed(tell, "image"):
-        image = build.ensure(recipe.from_environment(), tell)
-    containers.make_room()
-    with _timed(tell, f"{len(site.hosts)} hosts on {len(site.networks)} networks"):
-        key = access.make_key()
-        containers.create_networks(site)
-        containers.create_hosts(site, image, key)
-        containers.wait_started(site)
-        access.write_known_hosts(site)
-        access.write_config(site)
+    raise_hosts(tell, site)
     stamp = _stamp()
     if not again and STAMP.is_file() and STAMP.read_text() == stamp:
         tell("the playbooks were applied to these very hosts; --again applies them once more")
@@ -49,21 +43,38 @@ def up(tell: Tell, *, again: bool = False) -> None:
     tell(f"the lab is up. A shell: ssh -F {access.CONFIG.relative_to(REPO)} {site.controllers[0]}")
 
 
-def apply(tell: Tell, *arguments: str) -> str:
+def raise_hosts(tell: Tell, site: LabSite) -> None:
+    """Raise what is missing of a site's hosts and networks, and make a way into them."""
+    engine.prepare()
+    containers.make_way(tell)
+    with _timed(tell, "image"):
+        image = build.ensure(recipe.from_environment(), tell)
+    containers.make_room()
+    with _timed(tell, f"{len(site.hosts)} hosts on {len(site.networks)} networks"):
+        key = access.make_key()
+        containers.create_networks(site)
+        containers.create_hosts(site, image, key)
+        containers.wait_started(site)
+        containers.let_in(site)
+        access.write_known_hosts(site)
+        access.write_config(site)
+
+
+def apply(tell: Tell, *arguments: str, source: Source = LAB_SOURCE) -> str:
     """Apply the playbooks to the lab and return what Ansible printed; the log has it too."""
-    command = [
-        str(BIN / "ansible-playbook"),
-        "-i",
-        "inventory/lab",
-        "playbooks/site.yml",
-        *arguments,
-    ]
+    program = str(BIN / "ansible-playbook")
+    command = [program, *source.options, "playbooks/site.yml", *arguments]
     printed: list[str] = []
     told = ""
     with (
         LOG.open("w") as log,
         subprocess.Popen(
-            command, cwd=REPO, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            command,
+            cwd=REPO,
+            env=source.variables,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         ) as process,
     ):
         for line in process.stdout or ():
@@ -104,9 +115,8 @@ def status(tell: Tell) -> bool:
     return running
 
 
-def job(tell: Tell) -> None:
+def job(tell: Tell, site: LabSite) -> None:
     """Run one job on every node and check that each of them answered."""
-    site = read_site()
     nodes = len(site.job_hosts)
     with _timed(tell, f"srun on {nodes} nodes"):
         done = access.run(site.controllers[0], f"srun --nodes={nodes} --time=1 hostname")

@@ -8,22 +8,20 @@ import urllib.request
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.images.engine import EngineError, podman
+from tests.images.engine import EngineError, podman, prepare
 from tests.lab import access, containers, lab
 from tests.lab.site import LabSite, read_site
 
 pytestmark = pytest.mark.lab
 
 NODE_LOST_WITHIN_S = 120
-RECAP = re.compile(
-    r"^(\S+) +: ok=\d+ +changed=(\d+) +unreachable=(\d+) +failed=(\d+)", re.MULTILINE
-)
 
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[LabSite]:
     """Return the site of a running lab, and leave the machine as it was found."""
     try:
+        prepare()
         was_up = bool(containers.ids())
         lab.up(print)
     except (EngineError, FileNotFoundError) as error:
@@ -58,14 +56,14 @@ def wait_for_state(head: Callable[[str], str], node: str, wanted: str, within_s:
 
 
 def test_a_second_run_changes_nothing(site: LabSite) -> None:
-    recap = RECAP.findall(lab.apply(print))
+    recap = lab.RECAP.findall(lab.apply(print))
     expected = {host.name for host in site.hosts} | {"localhost"}
     assert {name for name, *_ in recap} == expected
     assert [line for line in recap if line[1:] != ("0", "0", "0")] == []
 
 
 def test_a_check_run_of_a_converged_site_finds_nothing_to_do(site: LabSite) -> None:
-    recap = RECAP.findall(lab.apply(print, "--check"))
+    recap = lab.RECAP.findall(lab.apply(print, "--check"))
     assert len(recap) == len(site.hosts) + 1
     assert [line for line in recap if line[1:] != ("0", "0", "0")] == []
 
