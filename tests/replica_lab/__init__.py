@@ -1,0 +1,1 @@
+"""A replica's inventory, as the Pulumi program exports it, applied to the lab's containers."""
