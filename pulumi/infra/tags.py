@@ -10,12 +10,16 @@ REPLICA = "fireflyer-replica"
 
 def tags(plan: ReplicaPlan, name: str) -> dict[str, str]:
     """Return the tags of one resource."""
+    return {**lasting_tags(plan, name), "expires": plan.expires or ""}
+
+
+def lasting_tags(plan: ReplicaPlan, name: str) -> dict[str, str]:
+    """Return those that a later end leaves alone, for what a change would replace."""
     return {
         "Name": name,
         "fireflyer-site": plan.site,
         REPLICA: identity(plan),
         "owner": plan.intent.owner,
-        "expires": plan.expires or "",
     }
 
 

@@ -165,7 +165,22 @@ def test_whatever_takes_tags_has_an_owner_and_an_end(base: str, preview: bool, r
         if template.inputs.get("instanceMarketOptions", {}).get("marketType") == "spot":
             made.add("spot-instances-request")
         assert {kind["resourceType"] for kind in kinds} == made
-        assert all(kind["tags"] == template.inputs["tags"] for kind in kinds)
+        lasting = {key: tag for key, tag in template.inputs["tags"].items() if key != "expires"}
+        assert all(kind["tags"] == lasting for kind in kinds)
+    for instance in graph.of(INSTANCE):
+        assert instance.inputs["volumeTags"] == instance.inputs["tags"]
+
+
+def test_a_later_end_replaces_no_instance(run: Run) -> None:
+    """Another version of its template would; `replica-up` sets a later end whenever it runs."""
+    before, after = (
+        {
+            found.name: {key: value for key, value in found.inputs.items() if key != "tags"}
+            for found in run("pair", changes)[1].of(TEMPLATE)
+        }
+        for changes in ({}, {"expires": "2030-02-01T18:00:00Z"})
+    )
+    assert before == after
 
 
 @both_ways

@@ -1,6 +1,7 @@
 """One host: a launch template that says all of it, and an instance of it.
 
 Interfaces are in the template because a card's EFA cannot be attached to an instance that runs.
+Another version of a template replaces its instance, so nothing in one follows from when it is run.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pulumi import ComponentResource, Output, ResourceOptions
 from fireflyer.design.replica.price import DISK_GB
 from fireflyer.model.replica_plan import PlannedHost, PlannedInterface
 from infra.parts import Ground
-from infra.tags import tags
+from infra.tags import lasting_tags, tags
 
 INTERFACE_TYPES = {"ethernet": "interface", "rdma": "efa-only"}
 
@@ -47,7 +48,8 @@ class Host(ComponentResource):
             if ground.security.profile is not None
             else None,
             tag_specifications=[
-                {"resource_type": kind, "tags": labels} for kind in tagged_kinds(host)
+                {"resource_type": kind, "tags": lasting_tags(plan, host.name)}
+                for kind in tagged_kinds(host)
             ],
             tags=labels,
             opts=child,
