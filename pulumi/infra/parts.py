@@ -62,7 +62,7 @@ class HostsPart(Protocol):
     """Instances of one kind."""
 
     ids: Mapping[str, Text]
-    """By host."""
+    """By host, and of whatever else must end with them."""
 
 
 class ManagementPart(HostsPart, Protocol):

@@ -17,7 +17,9 @@ EVERYWHERE = ("0.0.0.0/0", "::/0")
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 INSTANCE = "aws:ec2/instance:Instance"
 INGRESS = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"
+GROUP = "aws:ec2/securityGroup:SecurityGroup"
 EGRESS = "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule"
+ALARM = "aws:cloudwatch/metricAlarm:MetricAlarm"
 CLOSED = {
     "replica.network": {"egress": "none"},
     "replica.access.kind": "session-manager",
@@ -239,9 +241,13 @@ def test_at_the_end_every_instance_is_stopped_or_terminated(base: str, run: Run)
         for instance in json.loads(target["input"])["InstanceIds"]:
             assert instance not in ended
             ended[instance] = target["arn"].rpartition(":")[2]
+    markets = {host.name: host.market for host in plan.hosts}
+    assert set(ids) - set(markets) == ({"bastion"} if plan.bastion else set())
     assert ended == {
-        ids[host.name]: "stopInstances" if host.market == "on-demand" else "terminateInstances"
-        for host in plan.hosts
+        instance: "stopInstances"
+        if markets.get(name, "on-demand") == "on-demand"
+        else "terminateInstances"
+        for name, instance in ids.items()
     }
 
 
@@ -258,4 +264,5 @@ def test_the_budget_is_the_ceiling_of_this_replica(base: str, run: Run) -> None:
     assert budget["costFilters"] == [
         {"name": "TagKeyValue", "values": [f"user:fireflyer-replica${plan.site}-{plan.name}"]}
     ]
-    assert len(list(graph.of("aws:cloudwatch/metricAlarm:MetricAlarm"))) == len(plan.hosts)
+    alarms = {alarm.inputs["dimensions"]["InstanceId"] for alarm in graph.of(ALARM)}
+    assert alarms == {instance.id for instance in graph.of(INSTANCE)}

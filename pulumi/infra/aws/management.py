@@ -13,6 +13,9 @@ from infra.aws.instance import Host
 from infra.parts import Ground
 from infra.tags import tags
 
+BASTION = "bastion"
+"""It is watched and stopped as the hosts are; the inventory has it as the way in alone."""
+
 
 class Management(ComponentResource):
     """Management nodes and the way in."""
@@ -26,16 +29,20 @@ class Management(ComponentResource):
         child = ResourceOptions(parent=self)
         hosts = ground.plan.hosts_of(Role.MANAGEMENT)
         self.ids = {host.name: Host(ground, host, child).id for host in hosts}
-        self.jump = self._bastion(ground, child) if ground.plan.bastion is not None else None
+        self.jump = None
+        if ground.plan.bastion is not None:
+            bastion = self._bastion(ground, child)
+            self.jump = self._address(ground, bastion)
+            self.ids = {**self.ids, BASTION: bastion}
         self.register_outputs({})
 
     def _bastion(self, ground: Ground, child: ResourceOptions) -> Output[str]:
         plan = ground.plan
         assert plan.bastion is not None
         assert ground.security.bastion is not None
-        labels = tags(plan, "bastion")
-        bastion = aws.ec2.Instance(
-            "bastion",
+        labels = tags(plan, BASTION)
+        return aws.ec2.Instance(
+            BASTION,
             ami=ground.image.id,
             instance_type=plan.bastion.type,
             subnet_id=ground.network.subnets["public"],
@@ -55,13 +62,14 @@ class Management(ComponentResource):
             tags=labels,
             volume_tags=labels,
             opts=child,
-        )
-        address = aws.ec2.Eip(
-            "bastion",
+        ).id
+
+    def _address(self, ground: Ground, bastion: Output[str]) -> Output[str]:
+        return aws.ec2.Eip(
+            BASTION,
             domain="vpc",
-            instance=bastion.id,
-            tags=labels,
+            instance=bastion,
+            tags=tags(ground.plan, BASTION),
             # An address is refused as long as the network has no gateway.
             opts=ResourceOptions(parent=self, depends_on=[ground.network]),
-        )
-        return address.public_ip
+        ).public_ip

@@ -1,7 +1,7 @@
 """The automatic end: at its expiry the replica's instances are stopped, whoever forgot it.
 
-An instance on demand is stopped and keeps its disk. One that was bought as spot or in a capacity
-block cannot be; it is terminated.
+An instance on demand is stopped and keeps its disk. One that was bought as spot cannot be, and one
+in a capacity block has none to come back to; they are terminated.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ class Stop(ComponentResource):
         super().__init__("fireflyer:replica:Stop", "stop", None, opts)
         child = ResourceOptions(parent=self)
         ends: dict[str, list[Output[str]]] = {}
-        for host in plan.hosts:
-            way = "stop" if host.market == "on-demand" else "terminate"
-            ends.setdefault(way, []).append(ids[host.name])
+        markets = {host.name: host.market for host in plan.hosts}
+        for name, instance in ids.items():
+            way = "stop" if markets.get(name, "on-demand") == "on-demand" else "terminate"
+            ends.setdefault(way, []).append(instance)
         role = aws.iam.Role(
             "stop",
             name=f"{identity(plan)}-stop",
