@@ -48,10 +48,20 @@ class FakeQuotas:
 
 
 class FakeReservations:
-    """Capacity reservations, as EC2 describes them; moto has none."""
+    """Capacity reservations, as EC2 describes them, and what runs; moto has no reservations."""
 
     def __init__(self, found: dict[str, Any] | None) -> None:
         self.found = found
+        own = [{"Key": "fireflyer-replica", "Value": "fire-flyer-2-pod"}]
+        inside = {"CapacityReservationId": "cr-0123456789abcdef0"}
+        self.running = [{**inside, "Tags": own}, {"Tags": own}, inside]
+
+    def get_paginator(self, name: str) -> Any:
+        assert name == "describe_instances"
+        return self
+
+    def paginate(self, **asked: Any) -> list[dict[str, Any]]:
+        return [{"Reservations": [{"Instances": self.running}]}]
 
     def describe_capacity_reservations(self, **asked: Any) -> dict[str, Any]:
         if self.found is None:
@@ -111,6 +121,38 @@ def test_what_runs_already_counts(endpoint: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("clients")
+def test_another_class_does_not_count_and_a_like_type_does(endpoint: str, tmp_path: Path) -> None:
+    ec2 = boto3.client("ec2", region_name="us-east-1", endpoint_url=endpoint)
+    wanted = plan(tmp_path, "pair")
+    before = asking.ask(wanted, endpoint).quotas
+    made = [
+        ec2.run_instances(ImageId=IMAGE, InstanceType=name, MinCount=1, MaxCount=1)
+        for name in ("c5.xlarge", "inf1.xlarge")
+    ]
+    after = asking.ask(wanted, endpoint).quotas
+    ec2.terminate_instances(InstanceIds=[m["Instances"][0]["InstanceId"] for m in made])
+    assert after["L-417A185B"].used == before["L-417A185B"].used
+    assert after["L-1216C47A"].used > before["L-1216C47A"].used
+
+
+@pytest.mark.usefixtures("clients")
+def test_its_own_instances_do_not_keep_it_from_being_raised_again(
+    endpoint: str, tmp_path: Path
+) -> None:
+    ec2 = boto3.client("ec2", region_name="us-east-1", endpoint_url=endpoint)
+    wanted = plan(tmp_path, "pair")
+    before = asking.ask(wanted, endpoint).quotas
+    labels = [{"Key": "fireflyer-replica", "Value": "fire-flyer-2-pair"}]
+    made = ec2.run_instances(
+        ImageId=IMAGE, InstanceType="p4d.24xlarge", MinCount=2, MaxCount=2,
+        TagSpecifications=[{"ResourceType": "instance", "Tags": labels}],
+    )  # fmt: skip
+    after = asking.ask(wanted, endpoint).quotas
+    ec2.terminate_instances(InstanceIds=[i["InstanceId"] for i in made["Instances"]])
+    assert after == before
+
+
+@pytest.mark.usefixtures("clients")
 def test_an_image_and_a_quota_that_are_not_there(endpoint: str, tmp_path: Path) -> None:
     changes = {"replica.image": {"id": "ami-0000000000000000f"}, "replica.storage.market": "spot"}
     wanted = plan(tmp_path, "pair", changes)
@@ -142,7 +184,8 @@ def test_a_reservation_is_read_whole(there: bool, tmp_path: Path) -> None:
     reservation = asker._reservation()
     assert (reservation is not None) is there
     if reservation is not None:
-        assert (reservation.group, reservation.free, reservation.ends) == ("theirs", 20, NOW)
+        # One of the replica's own is inside.
+        assert (reservation.group, reservation.free, reservation.ends) == ("theirs", 21, NOW)
 
 
 def test_without_credentials_it_says_what_to_give(

@@ -13,8 +13,11 @@ from fireflyer.errors import OperatingError
 from fireflyer.model.instance import Market
 from fireflyer.model.replica_plan import ReplicaPlan
 from fireflyer.verify.replica import ImageFact, ProviderFacts, Quota, Reservation
+from infra.tags import REPLICA, identity
 
 RUNNING = ("pending", "running")
+STANDARD = frozenset(["a", "c", "d", "h", "i", "im", "is", "m", "r", "t", "z"])
+GRAPHICS = frozenset(["g", "gr", "vt"])
 
 
 def ask(plan: ReplicaPlan, endpoint: str | None = None) -> ProviderFacts:
@@ -84,28 +87,33 @@ class _Asker:
             yield code, Quota(vcpus=found["Quota"]["Value"], used=used.get(code, 0.0))
 
     def _used(self) -> dict[str, float]:
-        """Count the virtual processors that run, by quota, as far as the catalogue has the types.
+        """Count the virtual processors that others run, by the quotas of the plan's types.
 
-        One that the catalogue does not have counts on every quota: better refused than surprised.
+        A type that the plan does not have counts as those of its class; generations of P have two
+        quotas of spot, and count on both: better refused than surprised.
         """
         known = {host.instance.type: host.instance for host in self.plan.hosts}
         if self.plan.bastion is not None:
             known[self.plan.bastion.type] = self.plan.bastion
         used: dict[str, float] = {}
-        pages = self.ec2.get_paginator("describe_instances")
-        filters = [{"Name": "instance-state-name", "Values": list(RUNNING)}]
-        every = {code for found in known.values() for code in found.quotas.values()}
-        for page in pages.paginate(Filters=filters):
-            for reservation in page["Reservations"]:
-                for instance in reservation["Instances"]:
-                    vcpus = _vcpus(instance)
-                    found = known.get(instance["InstanceType"])
-                    spot = instance.get("InstanceLifecycle") == "spot"
-                    market: Market = "spot" if spot else "on-demand"
-                    codes = {found.quotas[market]} if found is not None else every
-                    for code in codes:
-                        used[code] = used.get(code, 0.0) + vcpus
+        for instance in self._running():
+            lifecycle = instance.get("InstanceLifecycle", "on-demand")
+            if lifecycle == "capacity-block" or _own(instance, self.plan):
+                continue
+            name = instance["InstanceType"]
+            like = [known[name]] if name in known else [
+                found for found in known.values() if _class(found.type) == _class(name)
+            ]  # fmt: skip
+            market: Market = "spot" if lifecycle == "spot" else "on-demand"
+            for code in {found.quotas[market] for found in like}:
+                used[code] = used.get(code, 0.0) + _vcpus(instance)
         return used
+
+    def _running(self) -> Iterator[dict[str, Any]]:
+        filters = [{"Name": "instance-state-name", "Values": list(RUNNING)}]
+        for page in self.ec2.get_paginator("describe_instances").paginate(Filters=filters):
+            for reservation in page["Reservations"]:
+                yield from reservation["Instances"]
 
     def _reservation(self) -> Reservation | None:
         name = self.plan.intent.placement.reservation
@@ -119,12 +127,18 @@ class _Asker:
             raise
         for found in answer["CapacityReservations"]:
             group = found.get("PlacementGroupArn")
+            # What the replica has in it already is not asked for again.
+            own = [
+                instance
+                for instance in self._running()
+                if _own(instance, self.plan) and instance.get("CapacityReservationId") == name
+            ]
             return Reservation(
                 instance=found["InstanceType"],
                 zone=found["AvailabilityZone"],
                 kind=found.get("ReservationType", "default"),
                 state=found["State"],
-                free=found["AvailableInstanceCount"],
+                free=found["AvailableInstanceCount"] + len(own),
                 group=group.rpartition("/")[2] if group else None,
                 ends=found.get("EndDate"),
             )
@@ -144,6 +158,23 @@ class _Asker:
             raise
         for found in answer["Images"]:
             yield ImageFact(id=found["ImageId"], architecture=found["Architecture"])
+
+
+def _own(instance: dict[str, Any], plan: ReplicaPlan) -> bool:
+    """Ask whether an instance is the replica's: `up` may be run again."""
+    return {"Key": REPLICA, "Value": identity(plan)} in instance.get("Tags", [])
+
+
+def _class(name: str) -> str:
+    """Return what the quotas call the class of a type.
+
+    >>> _class("c6i.large"), _class("g6e.48xlarge"), _class("p4d.24xlarge"), _class("inf2.xlarge")
+    ('standard', 'g', 'p', 'inf')
+    """
+    letters = name[: next(n for n, letter in enumerate(name) if not letter.isalpha())]
+    if letters in STANDARD:
+        return "standard"
+    return "g" if letters in GRAPHICS else letters
 
 
 def _vcpus(instance: dict[str, Any]) -> float:
