@@ -61,6 +61,8 @@ class FakeAws:
 
     def call(self, token: str, args: Mapping[str, Any]) -> dict[str, Any]:
         self.questions.append((token, args))
+        if token == "aws:ec2/getManagedPrefixList:getManagedPrefixList":
+            return {"id": f"pl-of-{args['name']}"}
         found = {"id": "ami-0123456789abcdef0", "rootDeviceName": "/dev/xvda"}
         for wanted in args["filters"]:
             if wanted["name"] == "image-id":

@@ -46,6 +46,10 @@ class FakeMoto:
         DELETE[kind](self, identity, outputs)
 
     def call(self, token: str, args: Mapping[str, Any]) -> dict[str, Any]:
+        if token == "aws:ec2/getManagedPrefixList:getManagedPrefixList":
+            named = [{"Name": "prefix-list-name", "Values": [args["name"]]}]
+            (found,) = self.ec2.describe_managed_prefix_lists(Filters=named)["PrefixLists"]
+            return {"id": found["PrefixListId"]}
         assert token == "aws:ec2/getAmi:getAmi"
         filters = [{"Name": f["name"], "Values": f["values"]} for f in args["filters"]]
         owners = args.get("owners") or []
@@ -116,6 +120,8 @@ class FakeMoto:
             permission |= {"FromPort": inputs["fromPort"], "ToPort": inputs["toPort"]}
         if "cidrIpv4" in inputs:
             permission["IpRanges"] = [{"CidrIp": inputs["cidrIpv4"]}]
+        elif "prefixListId" in inputs:
+            permission["PrefixListIds"] = [{"PrefixListId": inputs["prefixListId"]}]
         else:
             permission["UserIdGroupPairs"] = [{"GroupId": inputs["referencedSecurityGroupId"]}]
         authorize = getattr(self.ec2, f"authorize_security_group_{way}")

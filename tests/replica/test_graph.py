@@ -73,6 +73,16 @@ def test_a_closed_replica_names_everywhere_nowhere(preview: bool, run: Run) -> N
     assert not list(graph.of("aws:ec2/eip:Eip"))
 
 
+def test_a_closed_replica_reaches_object_storage_through_its_endpoint(run: Run) -> None:
+    """Its addresses are public: without a rule for them the endpoint is a route to nothing."""
+    _, graph = run("pair", CLOSED)
+    rules = [rule for rule in graph.of(EGRESS) if "prefixListId" in rule.inputs]
+    assert [(r.inputs["prefixListId"], r.inputs["fromPort"]) for r in rules] == [
+        ("pl-of-com.amazonaws.us-east-1.s3", 443)
+    ]
+    assert rules[0].inputs["securityGroupId"] == graph.one(GROUP, "hosts").id
+
+
 def test_only_the_given_networks_reach_the_bastion(run: Run) -> None:
     cidrs = ["192.0.2.0/24", "198.51.100.7/32"]
     _, graph = run("pair", {"replica.access.cidrs": cidrs})

@@ -43,6 +43,7 @@ def raised(
     changes = {**READY, "replica.image": {"id": IMAGE}}
     if request.param == "smoke":
         changes |= {"replica.access.kind": "session-manager", "replica.access.cidrs": []}
+        changes |= {"replica.network": {"egress": "none"}}
     file = make_stack(folder / "stack", request.param, changes)
     moto = FakeMoto(endpoint)
     engine = run_program(file, moto, folder / "program", config={"alarm_email": "a@example.org"})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 import pulumi_aws as aws
-from pulumi import ComponentResource, Output, ResourceOptions
+from pulumi import ComponentResource, InvokeOptions, Output, ResourceOptions
 
 from fireflyer.design.replica.price import SESSION_ENDPOINTS
 from fireflyer.model.replica_plan import ReplicaPlan
@@ -49,6 +49,12 @@ class Security(ComponentResource):
             for port in (HTTP, HTTPS):
                 name = f"mirrors-{port}"
                 self._rule("out", name, self.hosts, "tcp", port, cidr=EVERYWHERE)
+        else:
+            # Its endpoint is a route alone: the addresses it leads to are public ones.
+            prefixes = aws.ec2.get_managed_prefix_list_output(
+                name=f"com.amazonaws.{plan.intent.region}.s3", opts=InvokeOptions(parent=self)
+            ).id
+            self._rule("out", "object-storage", self.hosts, "tcp", HTTPS, prefixes=prefixes)
         if plan.intent.access.kind == "bastion":
             self._bastion()
         else:
@@ -131,6 +137,7 @@ class Security(ComponentResource):
         *,
         peer: Output[str] | None = None,
         cidr: str | None = None,
+        prefixes: Output[str] | None = None,
     ) -> None:
         kind = aws.vpc.SecurityGroupIngressRule if way == "in" else aws.vpc.SecurityGroupEgressRule
         kind(
@@ -141,6 +148,7 @@ class Security(ComponentResource):
             to_port=port,
             referenced_security_group_id=peer,
             cidr_ipv4=cidr,
+            prefix_list_id=prefixes,
             tags=tags(self.plan, name),
             opts=self.child,
         )
