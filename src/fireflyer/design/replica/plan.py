@@ -11,6 +11,7 @@ from fireflyer.design.replica.rules import (
     access_problems,
     image_problems,
     instance_problems,
+    key_problems,
     placement_problems,
     zone_problems,
 )
@@ -30,7 +31,7 @@ def plan_replica(replica: Replica) -> ReplicaPlan:
     found = None if problems else counts(replica)
     problems += zone_problems(replica) + instance_problems(replica) + placement_problems(replica)
     problems += image_problems(replica) + network_problems(replica, found)
-    problems += access_problems(replica)
+    problems += access_problems(replica) + key_problems(replica)
     if problems or found is None:
         raise IntentError(problems)
     nets = subnets(replica, found)

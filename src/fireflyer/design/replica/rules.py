@@ -134,6 +134,16 @@ def access_problems(replica: Replica) -> list[Problem]:
     return problems
 
 
+def key_problems(replica: Replica) -> list[Problem]:
+    """Return a key of a kind that no provider takes as a login's."""
+    at, text = replica.document.problem, replica.intent.access.public_key
+    if text is None or not text.startswith("ecdsa-"):
+        return []
+    limit = "providers take RSA and Ed25519 alone"
+    remedy = "make another: ssh-keygen -t ed25519"
+    return [at("replica.access.public_key", text.split()[0], limit, remedy)]
+
+
 def zone_problems(replica: Replica) -> list[Problem]:
     """Return a zone that is not of the region."""
     intent, at = replica.intent, replica.document.problem
