@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import inspect
 import json
 from collections.abc import Iterator
@@ -9,9 +10,12 @@ from importlib import import_module
 from typing import Any
 
 import pytest
+import yaml
 from tests.replica.conftest import MAIL, Run
 from tests.replica.fake_engine import SECRET, Declared, Graph
 from tests.stacks import EXAMPLES
+
+from fireflyer.render.replica_routes import routes_unit
 
 EVERYWHERE = ("0.0.0.0/0", "::/0")
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
@@ -104,6 +108,19 @@ def test_no_host_but_the_bastion_has_a_public_address(base: str, run: Run) -> No
     addresses = {found.name: found.inputs for found in graph.of("aws:ec2/eip:Eip")}
     assert set(addresses) <= {"nat", "bastion"}
     assert "instance" not in addresses.get("nat", {})
+
+
+@all_examples
+def test_a_host_starts_with_its_name_and_the_ways_its_answers_take(base: str, run: Run) -> None:
+    plan, graph = run(base)
+    for host in plan.hosts:
+        text = base64.b64decode(graph.one(TEMPLATE, host.name).inputs["userData"]).decode()
+        assert text.startswith("#cloud-config\n")
+        told = yaml.safe_load(text)
+        assert (told["hostname"], told["fqdn"]) == (host.name, f"{host.name}.{plan.domain}")
+        unit = routes_unit(plan, host)
+        assert [file["content"] for file in told.get("write_files", [])] == ([unit] if unit else [])
+        assert ("runcmd" in told) is (unit is not None)
 
 
 @both_ways

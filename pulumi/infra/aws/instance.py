@@ -9,10 +9,12 @@ from __future__ import annotations
 import base64
 
 import pulumi_aws as aws
+import yaml
 from pulumi import ComponentResource, Output, ResourceOptions
 
 from fireflyer.design.replica.price import DISK_GB
-from fireflyer.model.replica_plan import PlannedHost, PlannedInterface
+from fireflyer.model.replica_plan import PlannedHost, PlannedInterface, ReplicaPlan
+from fireflyer.render.replica_routes import UNIT, routes_unit
 from infra.parts import Ground
 from infra.tags import lasting_tags, tags
 
@@ -36,7 +38,7 @@ class Host(ComponentResource):
             image_id=ground.image.id,
             instance_type=host.instance.type,
             key_name=ground.security.key,
-            user_data=base64.b64encode(cloud_config(host.name, plan.domain).encode()).decode(),
+            user_data=base64.b64encode(cloud_config(plan, host).encode()).decode(),
             update_default_version=True,
             metadata_options=METADATA,
             block_device_mappings=[root_disk(ground.image.root_device)],
@@ -134,6 +136,14 @@ def tagged_kinds(host: PlannedHost) -> tuple[str, ...]:
     return (*kinds, "spot-instances-request") if host.market == "spot" else kinds
 
 
-def cloud_config(name: str, domain: str) -> str:
-    """Return what cloud-init does at the first start: the host's name, and nothing secret."""
-    return f"#cloud-config\nhostname: {name}\nfqdn: {name}.{domain}\npreserve_hostname: false\n"
+def cloud_config(plan: ReplicaPlan, host: PlannedHost) -> str:
+    """Return what cloud-init does at the first start: a name, ways out, and nothing secret."""
+    told: dict[str, object] = {
+        "hostname": host.name,
+        "fqdn": f"{host.name}.{plan.domain}",
+        "preserve_hostname": False,
+    }
+    if unit := routes_unit(plan, host):
+        told["write_files"] = [{"path": f"/etc/systemd/system/{UNIT}", "content": unit}]
+        told["runcmd"] = [["systemctl", "daemon-reload"], ["systemctl", "enable", "--now", UNIT]]
+    return f"#cloud-config\n{yaml.safe_dump(told, sort_keys=False)}"
