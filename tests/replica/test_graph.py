@@ -118,6 +118,7 @@ def test_a_host_starts_with_its_name_and_the_ways_its_answers_take(base: str, ru
         assert text.startswith("#cloud-config\n")
         told = yaml.safe_load(text)
         assert (told["hostname"], told["fqdn"]) == (host.name, f"{host.name}.{plan.domain}")
+        assert told["manage_etc_hosts"] is False
         unit = routes_unit(plan, host)
         assert [file["content"] for file in told.get("write_files", [])] == ([unit] if unit else [])
         assert ("runcmd" in told) is (unit is not None)

@@ -142,6 +142,8 @@ def cloud_config(plan: ReplicaPlan, host: PlannedHost) -> str:
         "hostname": host.name,
         "fqdn": f"{host.name}.{plan.domain}",
         "preserve_hostname": False,
+        # The playbooks write it; Debian's images write it anew at every start.
+        "manage_etc_hosts": False,
     }
     if unit := routes_unit(plan, host):
         told["write_files"] = [{"path": f"/etc/systemd/system/{UNIT}", "content": unit}]
