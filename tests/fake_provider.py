@@ -35,6 +35,7 @@ def answer(plan: ReplicaPlan, changes: Mapping[str, Any] | None = None) -> Provi
             ends=None,
         )
     codes = {code for instance in instances for code in instance.quotas.values()}
+    codes |= set(plan.cloud.region_quotas.values())
     facts = ProviderFacts(
         asked_at=NOW,
         account="123456789012",
@@ -43,6 +44,7 @@ def answer(plan: ReplicaPlan, changes: Mapping[str, Any] | None = None) -> Provi
         quotas={code: Quota(vcpus=10_000.0, used=0.0) for code in codes},
         reservation=reservation,
         images=(ImageFact(id="ami-0123456789abcdef0", architecture="x86_64"),),
+        encrypts=frozenset(offered) if intent.provider == "azure" else None,
     )
     return _changed(facts, changes or {})
 
@@ -65,6 +67,9 @@ def _changed(facts: ProviderFacts, changes: Mapping[str, Any]) -> ProviderFacts:
             facts = replace(facts, quotas=quotas)
         elif name == "offered":  # the type that is not
             facts = replace(facts, offered=facts.offered - {value})
+        elif name == "encrypts":
+            assert facts.encrypts is not None
+            facts = replace(facts, encrypts=facts.encrypts - {value})
         elif name == "zones":
             facts = replace(facts, zones=frozenset(value))
         elif name == "images":

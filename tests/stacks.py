@@ -12,6 +12,13 @@ from tests.conftest import REPO, changed
 
 PULUMI = REPO / "pulumi"
 EXAMPLES = sorted(path.stem.removeprefix("Pulumi.") for path in PULUMI.glob("Pulumi.*.yaml"))
+PROVIDERS: Mapping[str, str] = {
+    name: yaml.safe_load((PULUMI / f"Pulumi.{name}.yaml").read_text())["config"][
+        "fireflyer-replica:replica"
+    ]["provider"]
+    for name in EXAMPLES
+}
+"""Of each example."""
 EXPIRES = "2030-01-31T18:00:00Z"
 PUBLIC_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBvT4hNDGmNvYl5nZzGmdVvW3pAj0mJjY7d3QpTzY0aB test"
 READY: Mapping[str, Any] = {"replica.access.public_key": PUBLIC_KEY, "expires": EXPIRES}

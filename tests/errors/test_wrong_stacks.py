@@ -54,7 +54,8 @@ def test_a_stack_without_a_file_is_named() -> None:
     with pytest.raises(OperatingError) as refused:
         operate.run("up", "mine", answer, never)
     assert str(refused.value) == (
-        "stack 'mine' has no pulumi/Pulumi.mine.yaml; copy one of pair, pod, smoke and change it"
+        "stack 'mine' has no pulumi/Pulumi.mine.yaml; copy one of infiniband, pair, pod, smoke and"
+        " change it"
     )
 
 

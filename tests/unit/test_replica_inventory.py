@@ -124,6 +124,16 @@ def test_without_a_replica_it_says_so(tmp_path: Path) -> None:
     assert "is no inventory of a replica" in " ".join(done.stderr.split())
 
 
+def test_hfreduce_is_told_of_infinibands_adapters(tmp_path: Path) -> None:
+    export("infiniband", tmp_path)
+    said = variable(tmp_path, "b-cn0002", "hfreduce_network")
+    assert [f"mlx5_ib{number}:1" in said for number in range(9)] == [True] * 8 + [False]
+    assert "numa_node: 0" in said
+    assert "hfreduce_gate_ranks: 8" in variable(tmp_path, "b-cn0002", "hfreduce_gate_ranks")
+    assert "time.windows.com" in variable(tmp_path, "mg01", "host_base_ntp_servers")
+    assert "debian@203.0.113.9" in variable(tmp_path, "st001", "ansible_ssh_common_args")
+
+
 def test_the_gate_of_hfreduce_takes_the_providers_adapters(tmp_path: Path) -> None:
     export("pair", tmp_path)
     assert "hfreduce_network: {}" in variable(tmp_path, "a-cn0001", "hfreduce_network")

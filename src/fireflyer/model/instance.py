@@ -82,7 +82,7 @@ class InstanceType(Record):
     quotas: Mapping[Market, str]
     """The provider's quota of each market, counted in virtual processors."""
     cluster_placement: bool
-    """Whether a cluster placement group takes it."""
+    """Whether a cluster placement group takes it, or what the provider has in its place."""
     price: ListPrice
 
     @property
@@ -100,7 +100,15 @@ class Cloud(Record):
 
     provider: Provider
     time_server: str
-    """The provider's own, reached without a way out."""
+    """The provider's own."""
+    time_server_outside: bool = False
+    """Whether it is asked over the internet, and not on the link."""
+    login: str
+    """Whom Ansible logs in as, if the image does not say."""
+    bastion: TypeName
+    """The type of the bastion, if the intent does not say."""
+    region_quotas: Mapping[Market, str] = {}
+    """Quotas of the region that count whatever runs, beside that of the type."""
     disk_usd_per_gb_month: Usd
     nat_usd_per_hour: Usd
     endpoint_usd_per_hour: Usd

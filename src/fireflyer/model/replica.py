@@ -32,8 +32,8 @@ class Placement(Record):
     """What keeps a zone's nodes close together, or keeps room for them."""
 
     kind: Literal["cluster", "reservation", "capacity-block", "none"] = "cluster"
-    reservation: Annotated[str, Field(pattern=r"^cr-[0-9a-f]{8,17}$")] | None = None
-    """Id of the reservation or of the capacity block."""
+    reservation: Text | None = None
+    """Id of the reservation, of the capacity block, or of the group that holds the reservation."""
     group: Text | None = None
     """Of a reservation that was made inside a placement group: that group."""
 
@@ -45,8 +45,22 @@ class Image(Record):
     owner: Text | None = None
     name: Text | None = None
     """Whole name, without a wildcard."""
-    user: Text = "admin"
-    """Whom Ansible logs in as."""
+    publisher: Text | None = None
+    offer: Text | None = None
+    sku: Text | None = None
+    version: Text | None = None
+    """Of a market's image: one version, not the latest."""
+    user: Text | None = None
+    """Whom Ansible logs in as. None: the provider's usual."""
+
+    @property
+    def label(self) -> str:
+        """What a person calls it."""
+        if self.id is not None:
+            return self.id
+        if self.owner is not None:
+            return f"{self.name} of {self.owner}"
+        return f"{self.publisher}:{self.offer}:{self.sku}:{self.version}"
 
 
 class ReplicaNetwork(Record):
@@ -63,8 +77,8 @@ class Access(Record):
     kind: Literal["session-manager", "bastion"] = "session-manager"
     cidrs: tuple[Cidr, ...] = ()
     """Networks that may open SSH to the bastion."""
-    instance: TypeName = "t3.micro"
-    """Of the bastion."""
+    instance: TypeName | None = None
+    """Of the bastion. None: a small one."""
     public_key: PublicKey | None = None
     """That may log in, as ssh-keygen writes it; nothing is created without one."""
 
@@ -81,7 +95,10 @@ class ReplicaIntent(Record):
     provider: Provider
     region: Name
     zone: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,40}$")]
-    """The provider's availability zone: one, because a storage node has a foot in every zone."""
+    """The provider's availability zone, one for all hosts; `none` of a provider's sets without one.
+
+    On AWS it cannot be otherwise: a storage node has a foot in every zone of the site.
+    """
     compute: ReplicaNodes
     storage: ReplicaNodes
     management: ReplicaNodes
@@ -96,6 +113,13 @@ class ReplicaIntent(Record):
     ttl_hours: Annotated[int, Field(ge=1, le=720)]
     """Time after which the replica stops by itself."""
     usd_per_day_ceiling: Annotated[float, Field(gt=0, le=10_000_000)]
+
+    @property
+    def place(self) -> str:
+        """Where it stands: the zone, with the region where the provider's zones have numbers."""
+        if self.zone == "none":
+            return self.region
+        return f"{self.region}-{self.zone}" if self.zone.isdigit() else self.zone
 
 
 class ReplicaFile(Record):

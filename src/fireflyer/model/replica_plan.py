@@ -13,7 +13,7 @@ from typing import Literal
 from netaddr import IPAddress, IPNetwork
 
 from fireflyer.model.fabric import Fabric, Role
-from fireflyer.model.instance import InstanceType, Market
+from fireflyer.model.instance import Cloud, InstanceType, Market
 from fireflyer.model.replica import ReplicaIntent
 
 InterfaceKind = Literal["ethernet", "rdma"]
@@ -94,6 +94,7 @@ class ReplicaPlan:
     """The stack's."""
     site: str
     intent: ReplicaIntent
+    cloud: Cloud
     expires: str | None
     fabric: Fabric
     network: IPNetwork
@@ -113,6 +114,16 @@ class ReplicaPlan:
     def hosts_of(self, role: Role) -> Iterator[PlannedHost]:
         """Yield the hosts of a role in order."""
         return (host for host in self.hosts if host.role is role)
+
+    @property
+    def login(self) -> str:
+        """Whom Ansible logs in as."""
+        return self.intent.image.user or self.cloud.login
+
+    @property
+    def rdma(self) -> str:
+        """What the compute nodes' adapters for RDMA are: `efa`, `infiniband` or `none`."""
+        return next(self.hosts_of(Role.COMPUTE)).instance.network.rdma
 
     @property
     def domain(self) -> str:

@@ -42,8 +42,9 @@ def replica_inventory(plan: ReplicaPlan) -> Inventory:
                 "provider": plan.intent.provider,
                 "region": plan.intent.region,
                 "zone": plan.intent.zone,
+                "rdma": plan.rdma,
             },
-            "ansible_user": plan.intent.image.user,
+            "ansible_user": plan.login,
         },
         hosts={name: values for name, values in found.hosts.items() if name not in switches},
         groups={
@@ -78,7 +79,7 @@ def as_text(plan: ReplicaPlan) -> str:
             first, last = hosts[0], hosts[-1]
             names = first.name if first is last else f"{first.name} to {last.name}"
             lines.append(
-                f"{role:12}{len(hosts):5,} x {first.instance.type:18}{first.market:16}{names}"
+                f"{role:12}{len(hosts):5,} x {first.instance.type:26}{first.market:16}{names}"
             )
     lines += ["", *(f"subnet      {s.name:14}{s.network}" for s in plan.subnets)]
     placement = intent.placement

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from fireflyer.errors import Problem
 from fireflyer.model.fabric import Role
-from fireflyer.model.instance import Market
+from fireflyer.model.instance import InstanceType, Market, Provider
 from fireflyer.model.replica_plan import PlannedHost, ReplicaPlan
 
 
@@ -45,6 +45,8 @@ class ImageFact:
 
     id: str
     architecture: str
+    generation: int = 2
+    """Of the machine it starts on: one with firmware of the old kind is of the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +63,8 @@ class ProviderFacts:
     """By code; one that cannot be read is missing."""
     reservation: Reservation | None
     images: tuple[ImageFact, ...]
+    encrypts: frozenset[str] | None = None
+    """Types whose disks this account may encrypt where they are written; None where all are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +86,7 @@ def preflight(plan: ReplicaPlan, facts: ProviderFacts) -> tuple[Check, ...]:
         *_quotas(plan, facts),
         *_reservation(plan, facts),
         *_image(plan, facts),
+        *_encryption(plan, facts),
     )
 
 
@@ -134,24 +139,40 @@ def _offers(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
     for name, key in _wanted(plan).items():
         problem = None
         if name not in facts.offered:
-            limit = f"{plan.intent.zone} does not have it"
-            problem = _at(plan, key, name, limit, "change replica.zone or the type")
-        said = f"in {plan.intent.zone}" if problem is None else f"not in {plan.intent.zone}"
+            limit = f"{plan.intent.place} does not have it"
+            where = "replica.zone" if plan.intent.zone != "none" else "replica.region"
+            problem = _at(plan, key, name, limit, f"change {where} or the type")
+        said = f"in {plan.intent.place}" if problem is None else f"not in {plan.intent.place}"
         yield Check(what=name, said=said, problem=problem)
 
 
+_READS_QUOTAS: Mapping[Provider, str] = {
+    "aws": "servicequotas:GetServiceQuota",
+    "azure": "Microsoft.Compute/locations/usages/read",
+}
+"""The permission that shows quotas."""
+
+
+def quotas_of(plan: ReplicaPlan, instance: InstanceType, market: Market) -> tuple[str, ...]:
+    """Return the quotas that an instance counts on."""
+    of_region = plan.cloud.region_quotas.get(market)
+    own = instance.quotas[market]
+    return (own,) if of_region is None else (own, of_region)
+
+
 def _quotas(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
+    intent = plan.intent
     needs: Counter[str] = Counter()
     first: dict[str, PlannedHost] = {}
     for host in plan.hosts:
-        if host.market == "capacity-block":
-            continue  # bought, and counted by its own reservation
-        code = host.instance.quotas[host.market]
-        needs[code] += host.instance.vcpus
-        first.setdefault(code, host)
+        if host.market == "capacity-block" or (host.reservation and intent.provider == "azure"):
+            continue  # bought, and counted when it was
+        for code in quotas_of(plan, host.instance, host.market):
+            needs[code] += host.instance.vcpus
+            first.setdefault(code, host)
     if plan.bastion is not None:
-        on_demand: Market = "on-demand"
-        needs[plan.bastion.quotas[on_demand]] += plan.bastion.vcpus
+        for code in quotas_of(plan, plan.bastion, "on-demand"):
+            needs[code] += plan.bastion.vcpus
     for code, need in needs.items():
         quota, problem = facts.quotas.get(code), None
         asking = first.get(code)
@@ -159,7 +180,7 @@ def _quotas(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
         name = asking.instance.type if asking else "the bastion"
         if quota is None:
             limit = f"its quota {code} cannot be read"
-            remedy = "allow servicequotas:GetServiceQuota, or correct the code in the catalogue"
+            remedy = f"allow {_READS_QUOTAS[intent.provider]}, or correct the code in the catalogue"
             problem = _at(plan, key, name, limit, remedy)
             said = "not known"
         else:
@@ -228,7 +249,7 @@ _KINDS = {"default": "reservation"}
 
 def _image(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
     image = plan.intent.image
-    name = image.id or f"{image.name} of {image.owner}"
+    name = image.label
     problem = None
     if len(facts.images) != 1:
         limit = f"{len(facts.images) or 'no'} images in {plan.intent.region} fit"
@@ -236,8 +257,25 @@ def _image(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
     elif facts.images[0].architecture != "x86_64":
         limit = f"is for {facts.images[0].architecture}, the instances are x86_64"
         problem = _at(plan, "replica.image", name, limit, "pin another")
+    elif facts.images[0].generation == 1:
+        limit = "is of the first generation, machines with GPUs start from the second"
+        problem = _at(plan, "replica.image", name, limit, "pin the one that ends in gen2")
     said = facts.images[0].id if len(facts.images) == 1 else f"{len(facts.images)} found"
     yield Check(what="image", said=said, problem=problem)
+
+
+def _encryption(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
+    if facts.encrypts is None:
+        return
+    wanted = _wanted(plan)
+    bare = [name for name in wanted if name not in facts.encrypts]
+    for name in bare:
+        limit = "this account cannot have its disks encrypted at the host"
+        remedy = "register Microsoft.Compute/EncryptionAtHost, or choose another type"
+        yield Check(what=f"encryption of {name}", said="not at the host",
+                    problem=_at(plan, wanted[name], name, limit, remedy))  # fmt: skip
+    if not bare:
+        yield Check(what="encryption", said="at the host")
 
 
 def checks_as_text(checks: tuple[Check, ...]) -> str:

@@ -145,7 +145,7 @@ def fabric_of(
     networks = {"management": layout.network}
     networks |= {f"roce_{zone}": subnets[f"zone-{zone}"].network for zone in found.zones}
     networks["loopback"] = layout.piece(LOOPBACK)
-    builder = _Nodes(replica.intent.zone, found.zones, layout, subnets)
+    builder = _Nodes(replica.intent.place, found.zones, layout, subnets)
     return Fabric(
         intent=scaled_cluster(replica, found),
         zones=found.zones,

@@ -7,13 +7,14 @@ from fireflyer.design.replica.fabric import fabric_of
 from fireflyer.design.replica.hosts import group_name, hosts
 from fireflyer.design.replica.network import network_problems, subnets
 from fireflyer.design.replica.price import price_problems, prices
+from fireflyer.design.replica.providers import provider_problems
 from fireflyer.design.replica.rules import (
     access_problems,
+    bastion_type,
     image_problems,
     instance_problems,
     key_problems,
     placement_problems,
-    zone_problems,
 )
 from fireflyer.errors import IntentError
 from fireflyer.load.replica import Replica
@@ -29,16 +30,18 @@ def plan_replica(replica: Replica) -> ReplicaPlan:
     intent = replica.intent
     problems = count_problems(replica)
     found = None if problems else counts(replica)
-    problems += zone_problems(replica) + instance_problems(replica) + placement_problems(replica)
+    problems += instance_problems(replica) + placement_problems(replica)
     problems += image_problems(replica) + network_problems(replica, found)
     problems += access_problems(replica) + key_problems(replica)
+    if not problems and found is not None:
+        problems += provider_problems(replica, found)
     if problems or found is None:
         raise IntentError(problems)
     nets = subnets(replica, found)
     planned = hosts(replica, found)
     bastion = None
     if intent.access.kind == "bastion":
-        bastion = replica.instances.types[intent.provider, intent.access.instance]
+        bastion = replica.instances.types[intent.provider, bastion_type(replica)]
     lines = prices(replica, planned, bastion)
     if problems := price_problems(replica, lines):
         raise IntentError(problems)
@@ -48,6 +51,7 @@ def plan_replica(replica: Replica) -> ReplicaPlan:
         name=replica.stack,
         site=intent.of,
         intent=intent,
+        cloud=replica.instances.clouds[intent.provider],
         expires=replica.expires,
         fabric=fabric,
         network=fabric.networks["management"],

@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from fireflyer.design.replica.network import parse_network
+from fireflyer.design.replica.providers import RESERVATIONS
 from fireflyer.errors import Problem
 from fireflyer.load.replica import Replica
 from fireflyer.model.fabric import Role
-from fireflyer.model.instance import InstanceType
+from fireflyer.model.instance import InstanceType, Provider
 
 WIDEST_SOURCE = 16
 """The shortest prefix that may open SSH to the bastion."""
+PINS: Mapping[Provider, tuple[str, ...]] = {
+    "aws": ("owner", "name"),
+    "azure": ("publisher", "offer", "sku", "version"),
+}
+"""What names one image of a provider's, if no id does."""
+WHY_WHOLE = {
+    "owner": "anyone may give an image a name",
+    "version": "it would be another image every month",
+}
+
+
+def bastion_type(replica: Replica) -> str:
+    """Return the type of the bastion, should there be one."""
+    intent = replica.intent
+    return intent.access.instance or replica.instances.clouds[intent.provider].bastion
 
 
 def instance_problems(replica: Replica) -> list[Problem]:
@@ -21,7 +37,7 @@ def instance_problems(replica: Replica) -> list[Problem]:
     known = replica.instances.of(intent.provider)
     wanted = {f"replica.{role}.instance": getattr(intent, role).instance for role in Role}
     if intent.access.kind == "bastion":
-        wanted["replica.access.instance"] = intent.access.instance
+        wanted["replica.access.instance"] = bastion_type(replica)
     for key, name in wanted.items():
         if name not in known:
             close = difflib.get_close_matches(name, known, n=1)
@@ -53,12 +69,18 @@ def _fit(replica: Replica, role: Role, instance: InstanceType) -> Iterator[Probl
     elif role is Role.STORAGE and cluster.storage.nodes:
         if not instance.nvme.drives:
             limit = "has no local NVMe drive"
-            yield at(key, instance.type, limit, "choose a type with drives, such as i4i.2xlarge")
+            known = filter(_stores, replica.instances.of(instance.provider).values())
+            least = min(known, key=lambda found: found.price.usd_per_hour)
+            yield at(key, instance.type, limit, f"choose a type with drives, such as {least.type}")
         feet = 1 + (replica.intent.zones or cluster.fabric.zones)
         rdma = instance.network.rdma == "efa" and instance.network.rdma_first_card == 0
         if (need := feet + rdma) > (most := instance.network.interfaces_per_card):
             limit = f"its card 0 takes {most} interfaces, a storage node needs {need}"
             yield at(key, instance.type, limit, "choose a larger type, or lower replica.zones")
+
+
+def _stores(instance: InstanceType) -> bool:
+    return instance.nvme.drives > 0 and instance.gpus is None
 
 
 def placement_problems(replica: Replica) -> list[Problem]:
@@ -72,7 +94,8 @@ def placement_problems(replica: Replica) -> list[Problem]:
     reserved = placement.kind in ("reservation", "capacity-block")
     if reserved and placement.reservation is None:
         limit = f"a {placement.kind} has an id"
-        problems.append(at(f"{key}.reservation", None, limit, "add it: cr-..."))
+        example = RESERVATIONS[replica.intent.provider].example
+        problems.append(at(f"{key}.reservation", None, limit, f"add it: {example}"))
     if not reserved and placement.reservation is not None:
         limit = f"placement by {placement.kind} cannot start instances in a reservation"
         remedy = "set replica.placement.kind to reservation or capacity-block, or remove it"
@@ -93,17 +116,24 @@ def placement_problems(replica: Replica) -> list[Problem]:
 
 
 def image_problems(replica: Replica) -> list[Problem]:
-    """Return an image that is not pinned, or pinned twice."""
+    """Return an image that is not pinned, pinned twice, or as another provider's are."""
     at, image, key = replica.document.problem, replica.intent.image, "replica.image"
-    by_name = image.owner is not None or image.name is not None
-    if (image.id is not None) == by_name:
-        limit = "needs id, or owner and name" if not by_name else "has an id and a name"
+    parts = PINS[replica.intent.provider]
+    names = f"{', '.join(parts[:-1])} and {parts[-1]}"
+    for part in (part for other in PINS.values() for part in other if part not in parts):
+        if (text := getattr(image, part)) is not None:
+            limit = f"is not how {replica.intent.provider} names an image"
+            return [at(f"{key}.{part}", text, limit, f"give id, or {names}")]
+    given = [part for part in parts if getattr(image, part) is not None]
+    if (image.id is not None) == bool(given):
+        limit = f"has an id and {names}" if given else f"needs id, or {names}"
         return [at(key, None, limit, "pin it one way")]
-    if by_name and (image.owner is None or image.name is None):
-        missing = "owner" if image.owner is None else "name"
-        limit = "is missing: anyone may give an image a name"
-        return [at(f"{key}.{missing}", None, limit, "add it, or pin the image by id")]
-    for part, text in (("id", image.id), ("name", image.name)):
+    for part in parts if given else ():
+        if part not in given:
+            limit = f"is missing: {WHY_WHOLE.get(part, 'the rest names no image')}"
+            return [at(f"{key}.{part}", None, limit, "add it, or pin the image by id")]
+    for part in ("id", *parts):
+        text = getattr(image, part)
         if text is not None and ("*" in text or "?" in text or "latest" in text.lower()):
             limit = "stands for another image every month"
             return [at(f"{key}.{part}", text, limit, "write one image's whole id or name")]
@@ -142,12 +172,3 @@ def key_problems(replica: Replica) -> list[Problem]:
     limit = "providers take RSA and Ed25519 alone"
     remedy = "make another: ssh-keygen -t ed25519"
     return [at("replica.access.public_key", text.split()[0], limit, remedy)]
-
-
-def zone_problems(replica: Replica) -> list[Problem]:
-    """Return a zone that is not of the region."""
-    intent, at = replica.intent, replica.document.problem
-    if intent.provider == "aws" and intent.zone[:-1] != intent.region:
-        limit = f"is no zone of {intent.region}"
-        return [at("replica.zone", intent.zone, limit, f"write it as {intent.region}a")]
-    return []
