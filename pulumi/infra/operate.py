@@ -160,7 +160,7 @@ def _open(name: str) -> Stack:
     if shutil.which("pulumi") is None:
         raise OperatingError(
             f"Pulumi's engine is not on PATH; install version {ENGINE} or later of the same major"
-            " version and its aws plugin yourself (docs/replica.md), nothing here downloads it"
+            " version and the provider's plugin (docs/replica.md), nothing here downloads them"
         )
     given = ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE")
     if not any(os.environ.get(name) for name in given):

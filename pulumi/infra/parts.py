@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 import pulumi
 from pulumi import Output, ResourceOptions
 
-from fireflyer.model.replica_plan import ReplicaPlan
+from fireflyer.model.replica_plan import PlannedHost, ReplicaPlan
 
 Text: TypeAlias = "Output[str]"
 Mail: TypeAlias = "Output[str] | None"
@@ -32,6 +32,7 @@ class SecurityPart(Protocol):
     profile: Text | None
     """The role of a host."""
     key: Text
+    """What may log in: the public key, or its name at the provider."""
 
 
 class PlacementPart(Protocol):
@@ -44,7 +45,8 @@ class ImagePart(Protocol):
     """The one image of every host."""
 
     id: Text
-    root_device: Text
+    root_device: Text | None
+    """Name of its root disk, where the provider wants to be told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,32 +60,38 @@ class Ground:
     image: ImagePart
 
 
-class HostsPart(Protocol):
-    """Instances of one kind."""
+class HostPart(Protocol):
+    """One instance."""
 
-    ids: Mapping[str, Text]
-    """By host, and of whatever else must end with them."""
+    id: Text
 
 
-class ManagementPart(HostsPart, Protocol):
-    """Management nodes, and the bastion if there is one."""
+class BastionPart(HostPart, Protocol):
+    """The only host with a public address. It is watched and ends as the others do."""
 
-    jump: Text | None
-    """The bastion's public address."""
+    address: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cloud:
-    """A provider's components."""
+    """A provider's components, on what they all stand in there."""
 
-    provider: Callable[[ReplicaPlan], pulumi.ProviderResource]
     network: Callable[[ReplicaPlan, ResourceOptions], NetworkPart]
     security: Callable[[ReplicaPlan, NetworkPart, ResourceOptions], SecurityPart]
     placement: Callable[[ReplicaPlan, ResourceOptions], PlacementPart]
     image: Callable[[ReplicaPlan, ResourceOptions], ImagePart]
-    compute: Callable[[Ground, ResourceOptions], HostsPart]
-    storage: Callable[[Ground, ResourceOptions], HostsPart]
-    management: Callable[[Ground, ResourceOptions], ManagementPart]
+    host: Callable[[Ground, PlannedHost, ResourceOptions], HostPart]
+    bastion: Callable[[Ground, ResourceOptions], BastionPart]
     dns: Callable[[ReplicaPlan, NetworkPart, ResourceOptions], object]
     watch: Callable[[ReplicaPlan, Mapping[str, Text], Mail, ResourceOptions], object]
     stop: Callable[[ReplicaPlan, Mapping[str, Text], ResourceOptions], object]
+
+
+class Package(Protocol):
+    """What `infra.<provider>` is."""
+
+    def provider(self, plan: ReplicaPlan) -> pulumi.ProviderResource:
+        """Return what makes a plan's resources."""
+
+    def cloud(self, plan: ReplicaPlan, opts: ResourceOptions) -> Cloud:
+        """Declare what everything there stands in, if it is anything; return the components."""

@@ -8,8 +8,9 @@ import pulumi
 from pulumi import ComponentResource, ResourceOptions
 
 from fireflyer.model.replica_plan import ReplicaPlan
+from infra.hosts import Compute, Management, Storage
 from infra.inventory import inventory_output
-from infra.parts import Cloud, Ground, Mail
+from infra.parts import Ground, Mail, Package
 
 TYPE = "fireflyer:replica"
 """Types of components begin with this."""
@@ -28,8 +29,9 @@ class Replica(ComponentResource):
                 " sets one, or: pulumi config set expires 2030-01-31T18:00:00Z"
             )
         super().__init__(f"{TYPE}:Replica", f"{plan.site}-{plan.name}", None, opts)
-        cloud: Cloud = importlib.import_module(f"infra.{plan.intent.provider}").CLOUD
-        within = ResourceOptions(parent=self, providers=[cloud.provider(plan)])
+        package: Package = importlib.import_module(f"infra.{plan.intent.provider}")
+        within = ResourceOptions(parent=self, providers=[package.provider(plan)])
+        cloud = package.cloud(plan, within)
         network = cloud.network(plan, within)
         ground = Ground(
             plan=plan,
@@ -38,12 +40,18 @@ class Replica(ComponentResource):
             placement=cloud.placement(plan, within),
             image=cloud.image(plan, within),
         )
-        management = cloud.management(ground, within)
-        compute = cloud.compute(ground, within)
-        storage = cloud.storage(ground, within)
-        ids = {**compute.ids, **storage.ids, **management.ids}
+        kinds = (Compute, Storage, Management)
+        ids = {
+            host: found
+            for kind in kinds
+            for host, found in kind(ground, cloud.host, within).ids.items()
+        }
+        jump = None
+        if plan.bastion is not None:
+            bastion = cloud.bastion(ground, within)
+            ids["bastion"], jump = bastion.id, bastion.address
         cloud.dns(plan, network, within)
         cloud.watch(plan, ids, mail, within)
         cloud.stop(plan, ids, within)
-        self.inventory = inventory_output(plan, ids, management.jump)
+        self.inventory = inventory_output(plan, ids, jump)
         self.register_outputs({"inventory": self.inventory})

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from tests.replica.fake_aws import FakeAws
-from tests.replica.fake_engine import FakeEngine, Graph, run_program
+from tests.replica.fake_azure import FakeAzure
+from tests.replica.fake_engine import FakeEngine, FakeProvider, Graph, run_program
 from tests.stacks import READY, make_stack
 
 from fireflyer.design.replica import plan_replica
@@ -19,6 +20,7 @@ from fireflyer.model.replica_plan import ReplicaPlan
 
 MAIL = "somebody@example.org"
 Ran = tuple[ReplicaPlan, FakeEngine]
+FAKES: Mapping[str, Callable[[], FakeProvider]] = {"aws": FakeAws, "azure": FakeAzure}
 Run = Callable[..., tuple[ReplicaPlan, Graph]]
 
 
@@ -30,7 +32,11 @@ def _ran(base: str, changes: tuple[tuple[str, str], ...], preview: bool) -> Ran:
         file = make_stack(folder / "stack", base, found)
         plan = plan_replica(load_replica(file))
         engine = run_program(
-            file, FakeAws(), folder / "program", preview=preview, config={"alarm_email": MAIL}
+            file,
+            FAKES[plan.intent.provider](),
+            folder / "program",
+            preview=preview,
+            config={"alarm_email": MAIL},
         )
     return plan, engine
 

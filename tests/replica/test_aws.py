@@ -1,21 +1,14 @@
-"""Laws over everything a replica's program declares. No assertion hides in an apply."""
+"""Laws over what is declared on AWS alone. No assertion hides in an apply."""
 
 from __future__ import annotations
 
-import base64
-import inspect
 import json
-from collections.abc import Iterator
-from importlib import import_module
-from typing import Any
 
 import pytest
-import yaml
-from tests.replica.conftest import MAIL, Run
-from tests.replica.fake_engine import SECRET, Declared, Graph
-from tests.stacks import EXAMPLES
-
-from fireflyer.render.replica_routes import routes_unit
+from tests.replica.conftest import Run
+from tests.replica.fake_engine import Graph
+from tests.replica.seen import leaves
+from tests.stacks import PROVIDERS
 
 EVERYWHERE = ("0.0.0.0/0", "::/0")
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
@@ -30,21 +23,9 @@ CLOSED = {
     "replica.access.cidrs": [],
 }
 both_ways = pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
-all_examples = pytest.mark.parametrize("base", EXAMPLES)
-
-
-def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield every plain value inside inputs, with the way to it; JSON text is opened."""
-    if isinstance(value, str) and value[:1] in "{[" and value[:1]:
-        value = json.loads(value)
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from leaves(item, f"{path}.{key}")
-    elif isinstance(value, list):
-        for item in value:
-            yield from leaves(item, path)
-    else:
-        yield path, value
+all_examples = pytest.mark.parametrize(
+    "base", [name for name, provider in PROVIDERS.items() if provider == "aws"]
+)
 
 
 def open_places(graph: Graph) -> set[tuple[str, str]]:
@@ -110,20 +91,6 @@ def test_no_host_but_the_bastion_has_a_public_address(base: str, run: Run) -> No
     assert "instance" not in addresses.get("nat", {})
 
 
-@all_examples
-def test_a_host_starts_with_its_name_and_the_ways_its_answers_take(base: str, run: Run) -> None:
-    plan, graph = run(base)
-    for host in plan.hosts:
-        text = base64.b64decode(graph.one(TEMPLATE, host.name).inputs["userData"]).decode()
-        assert text.startswith("#cloud-config\n")
-        told = yaml.safe_load(text)
-        assert (told["hostname"], told["fqdn"]) == (host.name, f"{host.name}.{plan.domain}")
-        assert told["manage_etc_hosts"] is False
-        unit = routes_unit(plan, host)
-        assert [file["content"] for file in told.get("write_files", [])] == ([unit] if unit else [])
-        assert ("runcmd" in told) is (unit is not None)
-
-
 @both_ways
 @all_examples
 def test_metadata_is_version_2_alone(base: str, preview: bool, run: Run) -> None:
@@ -163,32 +130,10 @@ def test_efa_is_let_in_from_its_own_group_and_out_to_it(base: str, run: Run) -> 
             assert interface["securityGroups"] == [hosts]
 
 
-def test_the_group_that_a_vpc_comes_with_lets_nothing_through(run: Run) -> None:
-    _, graph = run("pair")
-    unused = graph.one("aws:ec2/defaultSecurityGroup:DefaultSecurityGroup").inputs
-    assert (unused["ingress"], unused["egress"]) == ([], [])
-
-
-def takes_tags(found: Declared) -> bool:
-    """Ask the SDK whether a resource takes tags."""
-    package, module, name = found.kind.split(":")
-    kind = getattr(import_module(f"pulumi_{package}.{module.split('/')[0]}"), name)
-    return "tags" in inspect.signature(kind._internal_init).parameters
-
-
 @both_ways
 @all_examples
-def test_whatever_takes_tags_has_an_owner_and_an_end(base: str, preview: bool, run: Run) -> None:
-    plan, graph = run(base, preview=preview)
-    tagged = [f for f in graph.resources if f.custom and "providers" not in f.kind]
-    tagged = [found for found in tagged if takes_tags(found)]
-    assert len(tagged) > len(plan.hosts)
-    for found in tagged:
-        tags = found.inputs["tags"]
-        assert tags["owner"] == plan.intent.owner, found.urn
-        assert tags["expires"] == plan.expires
-        assert tags["fireflyer-site"] == plan.site
-        assert tags["fireflyer-replica"] == f"{plan.site}-{plan.name}"
+def test_what_a_template_makes_is_tagged_too(base: str, preview: bool, run: Run) -> None:
+    _, graph = run(base, preview=preview)
     for template in graph.of(TEMPLATE):
         kinds = template.inputs["tagSpecifications"]
         made = {"instance", "volume", "network-interface"}
@@ -201,47 +146,10 @@ def test_whatever_takes_tags_has_an_owner_and_an_end(base: str, preview: bool, r
         assert instance.inputs["volumeTags"] == instance.inputs["tags"]
 
 
-def test_a_later_end_replaces_no_instance(run: Run) -> None:
-    """Another version of its template would; `replica-up` sets a later end whenever it runs."""
-    before, after = (
-        {
-            found.name: {key: value for key, value in found.inputs.items() if key != "tags"}
-            for found in run("pair", changes)[1].of(TEMPLATE)
-        }
-        for changes in ({}, {"expires": "2030-02-01T18:00:00Z"})
-    )
-    assert before == after
-
-
-@both_ways
-@all_examples
-def test_everything_has_a_component_and_the_one_provider(
-    base: str, preview: bool, run: Run
-) -> None:
-    _, graph = run(base, preview=preview)
-    components = {found.urn for found in graph.resources if not found.custom}
-    for found in graph.resources:
-        if "providers" in found.kind:
-            continue
-        if found.kind != "fireflyer:replica:Replica":
-            assert found.parent in components, found.urn
-        if found.custom:
-            assert "pulumi:providers:aws::aws::" in found.provider, found.urn
-
-
-@all_examples
-def test_a_preview_declares_what_is_made(base: str, run: Run) -> None:
-    made = {found.urn for found in run(base)[1].resources}
-    previewed = {found.urn for found in run(base, preview=True)[1].resources}
-    assert previewed == made
-
-
-@both_ways
-def test_the_mail_address_is_a_secret_and_nowhere_else(preview: bool, run: Run) -> None:
-    _, graph = run("pair", preview=preview)
-    found = graph.one("aws:sns/topicSubscription:TopicSubscription").inputs["endpoint"]
-    assert found == SECRET
-    assert MAIL not in repr([r.inputs for r in graph.resources]) + repr(graph.outputs)
+def test_the_group_that_a_vpc_comes_with_lets_nothing_through(run: Run) -> None:
+    _, graph = run("pair")
+    unused = graph.one("aws:ec2/defaultSecurityGroup:DefaultSecurityGroup").inputs
+    assert (unused["ingress"], unused["egress"]) == ([], [])
 
 
 @all_examples
@@ -277,11 +185,6 @@ def test_at_the_end_every_instance_is_stopped_or_terminated(base: str, run: Run)
         else "terminateInstances"
         for name, instance in ids.items()
     }
-
-
-def test_no_expiry_no_replica(run: Run) -> None:
-    with pytest.raises(Exception, match="the stack has no expiry, so nothing would stop it"):
-        run("pair", {"expires": None})
 
 
 @all_examples

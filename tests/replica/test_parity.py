@@ -8,6 +8,7 @@ import pytest
 from tests.conftest import REPO
 from tests.replica.conftest import Run
 from tests.replica.fake_engine import Declared
+from tests.replica.seen import seen
 
 from fireflyer.design import design
 from fireflyer.load import load_site
@@ -16,7 +17,6 @@ from fireflyer.model.fabric import Role
 from fireflyer.render.inventory import inventory
 
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
-INSTANCE = "aws:ec2/instance:Instance"
 GROUP = "aws:ec2/placementGroup:PlacementGroup"
 SITES = {
     "fire-flyer-2": ("1/300", {"compute": 4, "storage": 1, "management": 1}),
@@ -27,13 +27,14 @@ SITES = {
 CHANGES: dict[str, Any] = {"replica.usd_per_day_ceiling": 100_000.0}
 
 
+@pytest.mark.parametrize("base", ["pair", "infiniband"])
 @pytest.mark.parametrize("site", SITES)
-def test_counts_names_and_groups_are_those_of_the_site(site: str, run: Run) -> None:
+def test_counts_names_and_groups_are_those_of_the_site(site: str, base: str, run: Run) -> None:
     scale, counts = SITES[site]
-    plan, graph = run("pair", CHANGES | {"replica.of": site, "replica.scale": scale})
+    plan, graph = run(base, CHANGES | {"replica.of": site, "replica.scale": scale})
     real = design(load_site(REPO / "inventory" / site))
     assert {str(role): len(list(plan.hosts_of(role))) for role in Role} == counts
-    made = {found.name for found in graph.of(INSTANCE)} - {"bastion"}
+    made = set(seen(graph).machines) - {"bastion"}
     assert made == {host.name for host in plan.hosts}
     assert made <= {node.name for node in real.nodes}
     for host in plan.hosts:
@@ -110,15 +111,6 @@ def test_every_card_of_a_type_is_attached_by_the_providers_rule(name: str, run: 
     assert plan.fabric.node["a-cn0001"].model.gpus
 
 
-def test_storage_has_a_foot_in_every_zone(run: Run) -> None:
-    plan, graph = run("pair")
-    subnets = {found.id: found.name for found in graph.of("aws:ec2/subnet:Subnet")}
-    for host in plan.hosts_of(Role.STORAGE):
-        template = graph.one(TEMPLATE, host.name)
-        found = [subnets[i["subnetId"]] for i in template.inputs["networkInterfaces"]]
-        assert found == ["storage", "zone-a", "zone-b"]
-
-
 BLOCK = {
     "replica.placement": {"kind": "capacity-block", "reservation": "cr-0123456789abcdef0"},
     "replica.compute.market": "capacity-block",
@@ -164,16 +156,6 @@ def test_the_whole_reservation_is_named(run: Run) -> None:
     inputs = graph.one(TEMPLATE, "b-cn0002").inputs
     target = inputs["capacityReservationSpecification"]["capacityReservationTarget"]
     assert target == {"capacityReservationId": "cr-0123456789abcdef0"}
-
-
-def test_names_resolve_to_the_plans_addresses(run: Run) -> None:
-    plan, graph = run("pair")
-    found = {r.inputs["name"]: r.inputs["records"] for r in graph.of("aws:route53/record:Record")}
-    assert found == {
-        f"{name}.fire-flyer-2.internal": [str(address)]
-        for host in plan.hosts
-        for name, address in host.names.items()
-    }
 
 
 def test_an_image_is_asked_for_by_owner_and_whole_name(run: Run) -> None:

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+import pulumi
 import pulumi_aws as aws
 
-from infra.aws.compute import Compute
+from fireflyer.model.replica_plan import ReplicaPlan
+from infra.aws.bastion import Bastion
 from infra.aws.dns import Dns
 from infra.aws.image import Image
-from infra.aws.management import Management
+from infra.aws.instance import Host
 from infra.aws.network import Network
 from infra.aws.placement import Placement
 from infra.aws.security import Security
 from infra.aws.stop import Stop
-from infra.aws.storage import Storage
 from infra.aws.watch import Watch
 from infra.parts import Cloud
 
-CLOUD = Cloud(
-    provider=lambda plan: aws.Provider("aws", region=plan.intent.region),
-    network=Network,
-    security=Security,
-    placement=Placement,
-    image=Image,
-    compute=Compute,
-    storage=Storage,
-    management=Management,
-    dns=Dns,
-    watch=Watch,
-    stop=Stop,
-)
+
+def provider(plan: ReplicaPlan) -> pulumi.ProviderResource:
+    """Return what makes a plan's resources."""
+    return aws.Provider("aws", region=plan.intent.region)
+
+
+def cloud(plan: ReplicaPlan, opts: pulumi.ResourceOptions) -> Cloud:
+    """Return the components; on AWS they stand in nothing but the account."""
+    return Cloud(
+        network=Network,
+        security=Security,
+        placement=Placement,
+        image=Image,
+        host=Host,
+        bastion=Bastion,
+        dns=Dns,
+        watch=Watch,
+        stop=Stop,
+    )

@@ -6,15 +6,12 @@ Another version of a template replaces its instance, so nothing in one follows f
 
 from __future__ import annotations
 
-import base64
-
 import pulumi_aws as aws
-import yaml
 from pulumi import ComponentResource, Output, ResourceOptions
 
 from fireflyer.design.replica.price import DISK_GB
-from fireflyer.model.replica_plan import PlannedHost, PlannedInterface, ReplicaPlan
-from fireflyer.render.replica_routes import UNIT, routes_unit
+from fireflyer.model.replica_plan import PlannedHost, PlannedInterface
+from infra.boot import user_data
 from infra.parts import Ground
 from infra.tags import lasting_tags, tags
 
@@ -32,13 +29,14 @@ class Host(ComponentResource):
         self.ground, self.host = ground, host
         plan, child = ground.plan, ResourceOptions(parent=self)
         labels = tags(plan, host.name)
+        assert ground.image.root_device is not None
         template = aws.ec2.LaunchTemplate(
             host.name,
             name=f"{labels['fireflyer-replica']}-{host.name}",
             image_id=ground.image.id,
             instance_type=host.instance.type,
             key_name=ground.security.key,
-            user_data=base64.b64encode(cloud_config(plan, host).encode()).decode(),
+            user_data=user_data(plan, host.name, host),
             update_default_version=True,
             metadata_options=METADATA,
             block_device_mappings=[root_disk(ground.image.root_device)],
@@ -134,18 +132,3 @@ def tagged_kinds(host: PlannedHost) -> tuple[str, ...]:
     """Return what the start of an instance makes that takes tags."""
     kinds = ("instance", "volume", "network-interface")
     return (*kinds, "spot-instances-request") if host.market == "spot" else kinds
-
-
-def cloud_config(plan: ReplicaPlan, host: PlannedHost) -> str:
-    """Return what cloud-init does at the first start: a name, ways out, and nothing secret."""
-    told: dict[str, object] = {
-        "hostname": host.name,
-        "fqdn": f"{host.name}.{plan.domain}",
-        "preserve_hostname": False,
-        # The playbooks write it; Debian's images write it anew at every start.
-        "manage_etc_hosts": False,
-    }
-    if unit := routes_unit(plan, host):
-        told["write_files"] = [{"path": f"/etc/systemd/system/{UNIT}", "content": unit}]
-        told["runcmd"] = [["systemctl", "daemon-reload"], ["systemctl", "enable", "--now", UNIT]]
-    return f"#cloud-config\n{yaml.safe_dump(told, sort_keys=False)}"

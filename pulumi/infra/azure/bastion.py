@@ -1,0 +1,63 @@
+"""The bastion that people and Ansible come through: the only host with a public address."""
+
+from __future__ import annotations
+
+from pulumi import ComponentResource, Output, ResourceOptions
+from pulumi_azure_native import network as net
+
+from infra.azure.home import Home
+from infra.azure.machine import Frame, Start, machine
+from infra.parts import Ground
+from infra.tags import tags
+
+
+class Bastion(ComponentResource):
+    """The way in."""
+
+    id: Output[str]
+    address: Output[str]
+
+    def __init__(self, home: Home, ground: Ground, opts: ResourceOptions) -> None:
+        """Declare the bastion of a plan."""
+        super().__init__("fireflyer:replica:Bastion", "bastion", None, opts)
+        plan, child = ground.plan, ResourceOptions(parent=self)
+        assert plan.bastion is not None
+        assert ground.security.bastion is not None
+        labels = tags(plan, "bastion")
+        address = net.PublicIPAddress(
+            "bastion",
+            public_ip_address_name="bastion",
+            resource_group_name=home.name,
+            location=home.location,
+            public_ip_allocation_method="Static",
+            sku={"name": "Standard"},
+            tags=labels,
+            opts=child,
+        )
+        interface = net.NetworkInterface(
+            "bastion",
+            network_interface_name="bastion",
+            resource_group_name=home.name,
+            location=home.location,
+            ip_configurations=[
+                {
+                    "name": "main",
+                    "primary": True,
+                    "private_ip_allocation_method": "Dynamic",
+                    "subnet": {"id": ground.network.subnets["public"]},
+                    "public_ip_address": {"id": address.id},
+                }
+            ],
+            network_security_group={"id": ground.security.bastion},
+            tags=labels,
+            opts=child,
+        )
+        self.id = machine(
+            Frame(home=home, ground=ground, child=child),
+            "bastion",
+            plan.bastion.type,
+            [interface.id],
+            Start(),
+        )
+        self.address = address.ip_address.apply(lambda found: found or "")
+        self.register_outputs({"address": self.address})

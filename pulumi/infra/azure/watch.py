@@ -1,0 +1,124 @@
+"""Budget and alarms: somebody is told before much is spent, and when a host is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from pulumi import ComponentResource, Output, ResourceOptions
+from pulumi_azure_native import consumption, monitor
+
+from fireflyer.model.replica_plan import ReplicaPlan
+from infra.azure.home import Home
+from infra.parts import Mail
+from infra.tags import identity, tags
+
+WARN_AT_PERCENT = (50, 80, 100)
+HOURS_A_DAY = 24
+
+
+class Watch(ComponentResource):
+    """A group for everything that is told, a budget, an alarm for each host."""
+
+    def __init__(
+        self,
+        home: Home,
+        plan: ReplicaPlan,
+        ids: Mapping[str, Output[str]],
+        mail: Mail,
+        opts: ResourceOptions,
+    ) -> None:
+        """Declare what watches a plan's replica."""
+        super().__init__("fireflyer:replica:Watch", "watch", None, opts)
+        self.home, self.plan, self.child = home, plan, ResourceOptions(parent=self)
+        receivers = [] if mail is None else [{"name": "owner", "email_address": mail}]
+        told = monitor.ActionGroup(
+            "alarms",
+            action_group_name="alarms",
+            group_short_name="replica",
+            resource_group_name=home.name,
+            location="Global",
+            enabled=True,
+            email_receivers=receivers,
+            tags=tags(plan, "alarms"),
+            opts=self.child,
+        )
+        self._budget(told.id)
+        for host, machine in ids.items():
+            self._alarm(host, machine, told.id)
+        self.register_outputs({})
+
+    def _budget(self, told: Output[str]) -> None:
+        """Azure's budgets have a month at least: it is what the replica may cost until its end."""
+        plan = self.plan
+        assert plan.expires is not None
+        consumption.Budget(
+            "life",
+            budget_name=f"{identity(plan)}-life",
+            scope=self.home.id,
+            category="Cost",
+            time_grain="Monthly",
+            amount=budget_usd(plan),
+            time_period={"start_date": month_of_start(plan.expires, plan.intent.ttl_hours)},
+            notifications={
+                f"at-{percent}": {
+                    "enabled": True,
+                    "operator": "GreaterThanOrEqualTo",
+                    "threshold": percent,
+                    "threshold_type": "Actual",
+                    "contact_emails": [],
+                    "contact_groups": [told],
+                }
+                for percent in WARN_AT_PERCENT
+            },
+            # Azure changes no budget's start.
+            opts=ResourceOptions(
+                parent=self, replace_on_changes=["timePeriod"], delete_before_replace=True
+            ),
+        )
+
+    def _alarm(self, host: str, machine: Output[str], told: Output[str]) -> None:
+        monitor.MetricAlert(
+            host,
+            rule_name=host,
+            resource_group_name=self.home.name,
+            location="Global",
+            description=f"{host} is not there for the provider",
+            enabled=True,
+            severity=1,
+            scopes=[machine],
+            evaluation_frequency="PT1M",
+            window_size="PT5M",
+            criteria=monitor.MetricAlertSingleResourceMultipleMetricCriteriaArgs(
+                odata_type="Microsoft.Azure.Monitor.SingleResourceMultipleMetricCriteria",
+                all_of=[
+                    {
+                        "criterion_type": "StaticThresholdCriterion",
+                        "name": "available",
+                        "metric_namespace": "Microsoft.Compute/virtualMachines",
+                        "metric_name": "VmAvailabilityMetric",
+                        "operator": "LessThan",
+                        "threshold": 1,
+                        "time_aggregation": "Average",
+                    }
+                ],
+            ),
+            actions=[{"action_group_id": told}],
+            tags=tags(self.plan, host),
+            opts=self.child,
+        )
+
+
+def budget_usd(plan: ReplicaPlan) -> float:
+    """Return what the ceiling of a day allows until the replica's end."""
+    return round(plan.intent.usd_per_day_ceiling * plan.intent.ttl_hours / HOURS_A_DAY, 2)
+
+
+def month_of_start(expires: str, ttl_hours: int) -> str:
+    """Return the first day of the month in which a replica was made.
+
+    >>> month_of_start("2030-01-01T06:00:00Z", 8)
+    '2029-12-01T00:00:00Z'
+    """
+    start = datetime.strptime(expires, "%Y-%m-%dT%H:%M:%SZ") - timedelta(hours=ttl_hours)
+    return f"{start:%Y-%m}-01T00:00:00Z"

@@ -1,0 +1,124 @@
+"""Azure's management interface as far as preflight asks it, over HTTP and page by page."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from azure.core.pipeline.policies import HeadersPolicy
+
+SUBSCRIPTION = "12345678-1234-1234-1234-123456789012"
+COMPUTE = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Compute"
+PLACE = f"{COMPUTE}/locations/southcentralus"
+GROUP = (
+    f"/subscriptions/{SUBSCRIPTION}/resourceGroups/ours/providers/Microsoft.Compute"
+    "/capacityReservationGroups/rehearsal"
+)
+FEATURE = (
+    f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Features/providers/Microsoft.Compute"
+    "/features/EncryptionAtHost"
+)
+IMAGE = (
+    f"{PLACE}/publishers/Debian/artifacttypes/vmimage/offers/debian-12/skus/12-gen2/versions"
+    "/0.20250316.2053"
+)
+TOKEN = "of-a-fake"
+SIGN = HeadersPolicy({"Authorization": f"Bearer {TOKEN}"})
+
+
+def sku(name: str, zones: tuple[str, ...] = ("1", "2", "3"), **more: Any) -> dict[str, Any]:
+    """Return a size as Azure lists it."""
+    return {
+        "resourceType": "virtualMachines",
+        "name": name,
+        "locationInfo": [{"location": "southcentralus", "zones": list(zones)}],
+        "capabilities": [{"name": "EncryptionAtHostSupported", "value": "True"}],
+        "restrictions": [],
+        **more,
+    }
+
+
+def usage(family: str, limit: int, used: int) -> dict[str, Any]:
+    """Return a family's use as Azure lists it."""
+    return {"name": {"value": family}, "limit": limit, "currentValue": used}
+
+
+def objects() -> dict[str, Any]:
+    """Return what is there, by path: room for the example with InfiniBand, and a reservation."""
+    sizes = ("ND96asr_v4", "L8s_v3", "D4s_v5", "B2s", "NC24ads_A100_v4")
+    families = ("STANDARD NDASv4_A100 Family", "standardLSv3Family", "standardDSv5Family",
+                "standardBSFamily", "StandardNCADSA100v4Family")  # fmt: skip
+    disk = {"resourceType": "disks", "name": "Premium_LRS", "locationInfo": []}
+    return {
+        f"{COMPUTE}/skus": {"value": [disk, *(sku(f"Standard_{size}") for size in sizes)]},
+        f"{PLACE}/usages": {
+            "value": [*(usage(family, 500, 10) for family in families), usage("cores", 1000, 40)]
+        },
+        IMAGE: {"properties": {"architecture": "x64", "hyperVGeneration": "V2"}},
+        FEATURE: {"properties": {"state": "Registered"}},
+        f"{GROUP}/capacityReservations": {
+            "value": [
+                reserved("Standard_D4s_v5", "1", 9),
+                reserved("Standard_NC24ads_A100_v4", "2", 4),
+                reserved("Standard_NC24ads_A100_v4", "1", 6, taken=2),
+            ]
+        },
+    }
+
+
+def reserved(size: str, zone: str, capacity: int, taken: int = 0) -> dict[str, Any]:
+    """Return a reservation as Azure has it."""
+    machines = [{"id": f"machine-{number}"} for number in range(taken)]
+    return {
+        "sku": {"name": size, "capacity": capacity},
+        "zones": [zone],
+        "properties": {"provisioningState": "Succeeded", "virtualMachinesAssociated": machines},
+    }
+
+
+@contextmanager
+def serve(there: Mapping[str, Any]) -> Iterator[str]:
+    """Answer over HTTP, two items a page; yield the address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            parts = urlsplit(self.path)
+            query = parse_qs(parts.query)
+            assert self.headers["Authorization"] == f"Bearer {TOKEN}"
+            assert query["api-version"]
+            found = there.get(parts.path)
+            status = 404 if found is None else 200
+            if isinstance(found, int):
+                status, found = found, {"error": {"code": "AuthorizationFailed", "message": "no"}}
+            elif found is not None and "value" in found:
+                skip = int(query.get("$skiptoken", ["0"])[0])
+                rest = found["value"][skip : skip + 2]
+                found = {**found, "value": rest}
+                if skip + 2 < len(there[parts.path]["value"]):
+                    at = f"http://{self.headers['Host']}{parts.path}"
+                    link = f"{at}?api-version=x&$skiptoken={skip + 2}"
+                    found["nextLink"] = link
+            body = json.dumps(found or {"error": {"code": "NotFound"}}).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
