@@ -157,8 +157,9 @@ def test_who_may_not_read_is_told_what_to_give(tmp_path: Path) -> None:
     with pytest.raises(OperatingError) as refused:
         ask(plan(tmp_path), there)
     assert str(refused.value) == (
-        "Azure cannot be asked: (AuthorizationFailed) no; log in by `az login`, or set ARM_TENANT_ID,"
-        " ARM_CLIENT_ID, ARM_CLIENT_SECRET of who may read (docs/replica.md has the actions)"
+        "Azure cannot be asked: (AuthorizationFailed) no; log in by `az login`, or set"
+        " ARM_TENANT_ID, ARM_CLIENT_ID, ARM_CLIENT_SECRET of who may read"
+        " (docs/replica.md has the actions)"
     )
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.replica.conftest import Run
-from tests.replica.fake_engine import UNKNOWN
+from tests.replica.fake_azure import FakeAzure
+from tests.replica.fake_engine import UNKNOWN, run_program
 from tests.replica.seen import leaves
 from tests.replica.seen_azure import INTERFACE, MACHINE, SECURITY, VNET
+from tests.stacks import READY, make_stack
 
 from fireflyer.load.replica import load_instances
 from fireflyer.model.fabric import Role
@@ -225,3 +228,13 @@ def test_hosts_are_named_by_what_the_provider_calls_them(run: Run) -> None:
     machine = inventory["hosts"]["st001"]["replica_instance"]
     assert machine.endswith("/providers/Microsoft.Compute/virtualMachines/st001")
     assert inventory["variables"]["replica_jump"].startswith("203.0.113.")
+
+
+def test_destroy_leaves_nothing(tmp_path: Path) -> None:
+    """The resource group goes last: what were left in it would go with it, unseen."""
+    file = make_stack(tmp_path / "stack", "infiniband", READY)
+    azure = FakeAzure()
+    engine = run_program(file, azure, tmp_path / "program")
+    assert len(azure.made) > 50
+    engine.destroy()
+    assert azure.made == {}

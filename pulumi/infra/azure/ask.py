@@ -46,8 +46,9 @@ def ask(plan: ReplicaPlan, get: Get | None = None) -> ProviderFacts:
     try:
         return _Asker(plan, subscription, get or over_network()).facts()
     except AzureError as error:
+        reason = str(error).splitlines()[0]
         raise OperatingError(
-            f"Azure cannot be asked: {str(error).partition(chr(10))[0]}; log in by `az login`, or set {', '.join(CLIENT)} of"
+            f"Azure cannot be asked: {reason}; log in by `az login`, or set {', '.join(CLIENT)} of"
             " who may read (docs/replica.md has the actions)"
         ) from None
 
