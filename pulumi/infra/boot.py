@@ -7,7 +7,7 @@ import base64
 import yaml
 
 from fireflyer.model.replica_plan import PlannedHost, ReplicaPlan
-from fireflyer.render.replica_routes import UNIT, routes_unit
+from fireflyer.render.replica_routes import UNIT, route_files
 
 
 def user_data(plan: ReplicaPlan, name: str, host: PlannedHost | None = None) -> str:
@@ -24,8 +24,8 @@ def cloud_config(plan: ReplicaPlan, name: str, host: PlannedHost | None) -> str:
         # The playbooks write it; Debian's images write it anew at every start.
         "manage_etc_hosts": False,
     }
-    unit = routes_unit(plan, host) if host is not None else None
-    if unit is not None:
-        told["write_files"] = [{"path": f"/etc/systemd/system/{UNIT}", "content": unit}]
+    files = route_files(plan, host) if host is not None else {}
+    if files:
+        told["write_files"] = [{"path": path, "content": text} for path, text in files.items()]
         told["runcmd"] = [["systemctl", "daemon-reload"], ["systemctl", "enable", "--now", UNIT]]
     return f"#cloud-config\n{yaml.safe_dump(told, sort_keys=False)}"

@@ -14,7 +14,7 @@ from tests.replica.seen import Seen, leaves, seen
 from tests.stacks import EXAMPLES, PROVIDERS
 
 from fireflyer.model.fabric import Role
-from fireflyer.render.replica_routes import routes_unit
+from fireflyer.render.replica_routes import route_files
 
 both_ways = pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
 all_examples = pytest.mark.parametrize("base", EXAMPLES)
@@ -186,9 +186,10 @@ def test_a_host_starts_with_its_name_and_the_ways_its_answers_take(base: str, ru
         told = yaml.safe_load(text)
         assert (told["hostname"], told["fqdn"]) == (host.name, f"{host.name}.{plan.domain}")
         assert told["manage_etc_hosts"] is False
-        unit = routes_unit(plan, host)
-        assert [file["content"] for file in told.get("write_files", [])] == ([unit] if unit else [])
-        assert ("runcmd" in told) is (unit is not None)
+        files = route_files(plan, host)
+        written = {file["path"]: file["content"] for file in told.get("write_files", [])}
+        assert written == files
+        assert ("runcmd" in told) is bool(files)
 
 
 def test_both_providers_have_an_example() -> None:

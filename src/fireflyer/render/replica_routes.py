@@ -6,7 +6,7 @@ of whichever interface is a neighbour of whoever asked, and from another one's a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from fireflyer.model.replica_plan import PlannedHost, ReplicaPlan
 
@@ -15,6 +15,17 @@ IP = "/usr/sbin/ip -4"
 FIRST_TABLE = 101
 NEIGHBOURS, OTHERS = 1001, 1002
 """Priorities: its own neighbours first, then whatever a router leads to."""
+
+
+NETWORKD = "/etc/systemd/networkd.conf.d/50-replica-routes.conf"
+KEEP = "[Network]\nManageForeignRoutes=no\nManageForeignRoutingPolicyRules=no\n"
+"""Else systemd-networkd, where an image has it, would forget them when it is restarted."""
+
+
+def route_files(plan: ReplicaPlan, host: PlannedHost) -> Mapping[str, str]:
+    """Return the files of the routes by path; none for a host of one foot."""
+    unit = routes_unit(plan, host)
+    return {} if unit is None else {f"/etc/systemd/system/{UNIT}": unit, NETWORKD: KEEP}
 
 
 def routes_unit(plan: ReplicaPlan, host: PlannedHost) -> str | None:
@@ -30,6 +41,7 @@ def routes_unit(plan: ReplicaPlan, host: PlannedHost) -> str | None:
         "Description=Answers leave by the interface whose address they come from\n"
         "After=network-online.target\n"
         "Wants=network-online.target\n"
+        "StartLimitIntervalSec=0\n"
         "\n"
         "[Service]\n"
         "Type=oneshot\n"
