@@ -139,3 +139,4 @@ def test_the_gate_of_hfreduce_takes_the_providers_adapters(tmp_path: Path) -> No
     assert "hfreduce_network: {}" in variable(tmp_path, "a-cn0001", "hfreduce_network")
     assert "hfreduce_gate_ranks: 8" in variable(tmp_path, "a-cn0001", "hfreduce_gate_ranks")
     assert "169.254.169.123" in variable(tmp_path, "mg01", "host_base_ntp_servers")
+    assert "host_base_ntp_pools: []" in variable(tmp_path, "mg01", "host_base_ntp_pools")
