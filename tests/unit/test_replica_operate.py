@@ -13,7 +13,10 @@ import pytest
 from tests.fake_provider import answer
 from tests.stacks import READY, make_stack
 
+from fireflyer.design.replica import plan_replica
 from fireflyer.errors import OperatingError
+from fireflyer.load.replica import load_replica
+from fireflyer.render.replica import as_text
 from infra import operate
 
 
@@ -75,6 +78,15 @@ def test_plan_shows_everything_and_makes_nothing(
         "ok  p4d.24xlarge: in us-east-1a",
     ):
         assert part in said
+
+
+def test_the_plan_says_that_its_prices_are_another_regions(
+    tmp_path: Path,
+) -> None:
+    elsewhere = {"replica.region": "us-west-2", "replica.zone": "us-west-2a"}
+    plan = plan_replica(load_replica(make_stack(tmp_path, "pair", elsewhere)))
+    said = as_text(plan)
+    assert "list prices of 2025-12 of us-east-1, not of us-west-2, out of a file" in said
 
 
 def test_up_sets_an_end_and_writes_the_inventory(

@@ -90,11 +90,13 @@ def as_text(plan: ReplicaPlan) -> str:
             f"price       {price.count:5,} x {price.what:34}{price.usd_per_hour:12,.3f} $/h"
         )
     day, dates = plan.usd_per_day, sorted({line.as_of for line in plan.prices})
+    listed = sorted({host.instance.price.region for host in plan.hosts} - {intent.region})
+    elsewhere = f" of {' and '.join(listed)}, not of {intent.region}" if listed else ""
     lines += [
         f"            {plan.usd_per_hour:,.2f} $/h, {day:,.2f} $ a day of the ceiling's"
         f" {intent.usd_per_day_ceiling:,.2f}; {plan.usd_per_hour * intent.ttl_hours:,.2f} $ in its"
         f" {intent.ttl_hours} h",
-        f"            list prices of {' and '.join(dates)}, out of a file: check them; traffic is"
-        " extra",
+        f"            list prices of {' and '.join(dates)}{elsewhere}, out of a file: check them;"
+        " traffic is extra",
     ]
     return "\n".join(lines)

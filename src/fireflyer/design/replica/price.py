@@ -30,7 +30,8 @@ def prices(
         lines.append(_line(what, count, price.usd_per_hour, price.as_of))
     machines = len(hosts)
     if bastion is not None:
-        lines.append(_line(f"{bastion.type}, bastion", 1, bastion.price.usd_per_hour, cloud.as_of))
+        price = bastion.price
+        lines.append(_line(f"{bastion.type}, bastion", 1, price.usd_per_hour, price.as_of))
         machines += 1
     addresses = (bastion is not None) + (intent.network.egress == "nat")
     if intent.network.egress == "nat":
