@@ -170,8 +170,7 @@ def test_at_the_end_every_machine_is_stopped_and_until_then_watched(base: str, r
 def test_a_later_end_replaces_no_machine(base: str, run: Run) -> None:
     """`replica-up` sets a later end whenever it runs; only tags may follow from it."""
     before, after = (
-        seen(run(base, changes)[1]).lasting
-        for changes in ({}, {"expires": "2030-03-01T18:00:00Z"})
+        seen(run(base, changes)[1]).lasting for changes in ({}, {"expires": "2030-03-01T18:00:00Z"})
     )
     assert before
     assert before == after
