@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -49,7 +50,8 @@ class FakeAws:
     def create(self, kind: str, name: str, inputs: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         prefix = PREFIXES[kind]
         self.made[prefix] += 1
-        identity = f"{prefix}-{self.made[prefix]:08x}"
+        # Of its name and not of its turn: resources are declared by several threads.
+        identity = f"{prefix}-{zlib.crc32(f'{kind} {name}'.encode()):08x}"
         outputs: dict[str, Any] = {"arn": f"arn:aws:fake:us-east-1:{ACCOUNT}:{identity}"}
         if prefix == "lt":
             outputs["latestVersion"] = 1
