@@ -14,7 +14,7 @@ from azure.core.pipeline.policies import HeadersPolicy
 
 SUBSCRIPTION = "12345678-1234-1234-1234-123456789012"
 COMPUTE = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Compute"
-PLACE = f"{COMPUTE}/locations/southcentralus"
+PLACE = f"{COMPUTE}/locations/eastus"
 GROUP = (
     f"/subscriptions/{SUBSCRIPTION}/resourceGroups/ours/providers/Microsoft.Compute"
     "/capacityReservationGroups/rehearsal"
@@ -36,7 +36,7 @@ def sku(name: str, zones: tuple[str, ...] = ("1", "2", "3"), **more: Any) -> dic
     return {
         "resourceType": "virtualMachines",
         "name": name,
-        "locationInfo": [{"location": "southcentralus", "zones": list(zones)}],
+        "locationInfo": [{"location": "eastus", "zones": list(zones)}],
         "capabilities": [{"name": "EncryptionAtHostSupported", "value": "True"}],
         "restrictions": [],
         **more,

@@ -113,7 +113,7 @@ def test_a_reservation_that_is_not_there(tmp_path: Path) -> None:
     del there[f"{fake_arm.GROUP}/capacityReservations"]
     wanted = plan(tmp_path, ONE_GPU)
     (problem,) = problems(wanted, ask(wanted, there))
-    assert "has no such reservation in southcentralus; correct the id" in problem
+    assert "has no such reservation in eastus; correct the id" in problem
 
 
 def test_an_image_that_is_gone_and_one_of_the_first_generation(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_an_image_that_is_gone_and_one_of_the_first_generation(tmp_path: Path) -
     assert "is of the first generation" in problem
     del there[fake_arm.IMAGE]
     (problem,) = problems(wanted, ask(wanted, there))
-    assert "no images in southcentralus fit" in problem
+    assert "no images in eastus fit" in problem
 
 
 def test_a_version_in_a_gallery_is_asked_for_with_its_image(tmp_path: Path) -> None:

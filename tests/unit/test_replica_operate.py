@@ -73,7 +73,7 @@ def test_plan_shows_everything_and_makes_nothing(
     for part in (
         "compute         4 x p4d.24xlarge",
         "2,132.42 $ a day of the ceiling's 2,500.00",
-        "list prices of 2025-12, out of a file: check them",
+        "list prices of 2025-12 and 2026-02, out of a file: check them",
         "ok  quota L-417A185B: 384 vCPU of 10000 free",
         "ok  p4d.24xlarge: in us-east-1a",
     ):
@@ -86,7 +86,7 @@ def test_the_plan_says_that_its_prices_are_another_regions(
     elsewhere = {"replica.region": "us-west-2", "replica.zone": "us-west-2a"}
     plan = plan_replica(load_replica(make_stack(tmp_path, "pair", elsewhere)))
     said = as_text(plan)
-    assert "list prices of 2025-12 of us-east-1, not of us-west-2, out of a file" in said
+    assert "list prices of 2025-12 and 2026-02 of us-east-1, not of us-west-2, out of a file" in said
 
 
 def test_up_sets_an_end_and_writes_the_inventory(
