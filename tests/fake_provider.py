@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fireflyer.model.fabric import Role
+from fireflyer.model.provider_facts import ImageFact, ProviderFacts, Quota, Reservation
 from fireflyer.model.replica_plan import ReplicaPlan
-from fireflyer.verify.replica import ImageFact, ProviderFacts, Quota, Reservation
 
 NOW = datetime(2029, 12, 1, tzinfo=UTC)
 
@@ -45,6 +45,7 @@ def answer(plan: ReplicaPlan, changes: Mapping[str, Any] | None = None) -> Provi
         reservation=reservation,
         images=(ImageFact(id="ami-0123456789abcdef0", architecture="x86_64"),),
         encrypts=frozenset(offered) if intent.provider == "azure" else None,
+        usd_per_hour={one.type: one.price.usd_per_hour for one in instances},
     )
     return _changed(facts, changes or {})
 
@@ -70,6 +71,11 @@ def _changed(facts: ProviderFacts, changes: Mapping[str, Any]) -> ProviderFacts:
         elif name == "encrypts":
             assert facts.encrypts is not None
             facts = replace(facts, encrypts=facts.encrypts - {value})
+        elif name == "usd_per_hour":
+            prices = {one: usd for one, usd in facts.usd_per_hour.items() if one != part}
+            if value is not None:
+                prices[part] = value
+            facts = replace(facts, usd_per_hour=prices)
         elif name == "zones":
             facts = replace(facts, zones=frozenset(value))
         elif name == "images":

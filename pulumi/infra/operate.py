@@ -20,10 +20,11 @@ from typing import Any, Protocol
 from fireflyer.design.replica import plan_replica
 from fireflyer.errors import IntentError, OperatingError
 from fireflyer.load.replica import PROJECT, load_replica
+from fireflyer.model.provider_facts import ProviderFacts
 from fireflyer.model.replica_plan import ReplicaPlan
 from fireflyer.paths import REPOSITORY
 from fireflyer.render.replica import as_text
-from fireflyer.verify.replica import ProviderFacts, checks_as_text, preflight
+from fireflyer.verify.replica import checks_as_text, preflight
 
 OK, FAILED, REFUSED = 0, 1, 2
 PROGRAM = REPOSITORY / "pulumi"

@@ -223,7 +223,13 @@ def run_program(
     settings.SETTINGS.rpc_manager.clear()
     settings.SETTINGS.outputs.clear()
     loop = asyncio.get_event_loop()
-    loop.run_until_complete(
-        run_in_stack(lambda: runpy.run_path(str(folder / PROGRAM.name), run_name="__main__"))
-    )
+    try:
+        loop.run_until_complete(
+            run_in_stack(lambda: runpy.run_path(str(folder / PROGRAM.name), run_name="__main__"))
+        )
+    finally:
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
     return engine

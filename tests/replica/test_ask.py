@@ -93,6 +93,7 @@ def test_what_is_there_passes(endpoint: str, tmp_path: Path) -> None:
     wanted = plan(tmp_path, "pair")
     facts = asking.ask(wanted, endpoint)
     assert facts.account == "123456789012"
+    assert facts.usd_per_hour == {}, "moto has no prices"
     assert facts.offered == {"p4d.24xlarge", "i4i.2xlarge", "m6i.xlarge", "t3.micro"}
     assert [image.id for image in facts.images] == [IMAGE]
     assert facts.asked_at <= datetime.now(UTC)

@@ -12,8 +12,9 @@ from tests.stacks import READY, make_stack
 from fireflyer.design.replica import plan_replica
 from fireflyer.errors import OperatingError
 from fireflyer.load.replica import load_replica
+from fireflyer.model.provider_facts import ProviderFacts, Quota
 from fireflyer.model.replica_plan import ReplicaPlan
-from fireflyer.verify.replica import ProviderFacts, Quota, preflight
+from fireflyer.verify.replica import preflight
 from infra.azure import ask as asking
 
 ONE_GPU = {
@@ -37,7 +38,7 @@ def plan(folder: Path, changes: dict[str, Any] | None = None) -> ReplicaPlan:
 def ask(wanted: ReplicaPlan, there: dict[str, Any]) -> ProviderFacts:
     with fake_arm.serve(there) as endpoint:
         get = asking.over_network(endpoint, fake_arm.SIGN)
-        facts: ProviderFacts = asking.ask(wanted, get)
+        facts: ProviderFacts = asking.ask(wanted, get, lambda types, region: {types[-1]: 28.0})
     return facts
 
 
@@ -57,6 +58,7 @@ def test_what_is_there_passes(tmp_path: Path) -> None:
     # Azure's letters of a family are not always the catalogue's.
     assert facts.quotas["Standard NDASv4_A100 Family"] == Quota(vcpus=500, used=10)
     assert facts.quotas["cores"] == Quota(vcpus=1000, used=40)
+    assert facts.usd_per_hour == {"Standard_ND96asr_v4": 28.0}
     assert [image.id for image in facts.images] == ["Debian:debian-12:12-gen2:0.20250316.2053"]
 
 

@@ -86,7 +86,9 @@ def test_the_plan_says_that_its_prices_are_another_regions(
     elsewhere = {"replica.region": "us-west-2", "replica.zone": "us-west-2a"}
     plan = plan_replica(load_replica(make_stack(tmp_path, "pair", elsewhere)))
     said = as_text(plan)
-    assert "list prices of 2025-12 and 2026-02 of us-east-1, not of us-west-2, out of a file" in said
+    assert (
+        "list prices of 2025-12 and 2026-02 of us-east-1, not of us-west-2, out of a file" in said
+    )
 
 
 def test_up_sets_an_end_and_writes_the_inventory(

@@ -11,8 +11,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from fireflyer.errors import OperatingError
 from fireflyer.model.instance import Market
+from fireflyer.model.provider_facts import ImageFact, ProviderFacts, Quota, Reservation
 from fireflyer.model.replica_plan import ReplicaPlan
-from fireflyer.verify.replica import ImageFact, ProviderFacts, Quota, Reservation
+from infra.aws.prices import usd_per_hour
 from infra.tags import REPLICA, identity
 
 RUNNING = ("pending", "running")
@@ -37,7 +38,7 @@ def ask(plan: ReplicaPlan, endpoint: str | None = None) -> ProviderFacts:
 
 class _Asker:
     def __init__(self, plan: ReplicaPlan, endpoint: str | None) -> None:
-        self.plan = plan
+        self.plan, self.endpoint = plan, endpoint
         region = plan.intent.region
         self.ec2 = boto3.client("ec2", region_name=region, endpoint_url=endpoint)
         self.quotas = boto3.client("service-quotas", region_name=region, endpoint_url=endpoint)
@@ -45,6 +46,7 @@ class _Asker:
 
     def facts(self) -> ProviderFacts:
         zones = self.ec2.describe_availability_zones()["AvailabilityZones"]
+        types, region = sorted(self._types()), self.plan.intent.region
         return ProviderFacts(
             asked_at=datetime.now(UTC),
             account=self.sts.get_caller_identity()["Account"],
@@ -53,15 +55,17 @@ class _Asker:
             quotas=dict(self._quotas()),
             reservation=self._reservation(),
             images=tuple(self._images()),
+            usd_per_hour=usd_per_hour(types, region, self.endpoint),
         )
 
-    def _offered(self) -> Iterator[str]:
+    def _types(self) -> set[str]:
         types = {host.instance.type for host in self.plan.hosts}
-        if self.plan.bastion is not None:
-            types.add(self.plan.bastion.type)
+        return types if self.plan.bastion is None else {*types, self.plan.bastion.type}
+
+    def _offered(self) -> Iterator[str]:
         filters = [
             {"Name": "location", "Values": [self.plan.intent.zone]},
-            {"Name": "instance-type", "Values": sorted(types)},
+            {"Name": "instance-type", "Values": sorted(self._types())},
         ]
         pages = self.ec2.get_paginator("describe_instance_type_offerings")
         for page in pages.paginate(LocationType="availability-zone", Filters=filters):

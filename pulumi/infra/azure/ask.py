@@ -19,8 +19,10 @@ from azure.core.rest import HttpRequest
 from azure.identity import AzureCliCredential, ClientSecretCredential
 
 from fireflyer.errors import OperatingError
+from fireflyer.model.provider_facts import ImageFact, ProviderFacts, Quota, Reservation
 from fireflyer.model.replica_plan import ReplicaPlan
-from fireflyer.verify.replica import ImageFact, ProviderFacts, Quota, Reservation, quotas_of
+from fireflyer.verify.replica import quotas_of
+from infra.azure.prices import usd_per_hour
 from infra.tags import identity
 
 MANAGEMENT = "https://management.azure.com"
@@ -32,10 +34,12 @@ VERSIONS = {"skus": "2021-07-01", "compute": "2024-07-01", "gallery": "2024-03-0
 ARCHITECTURES = {"x64": "x86_64", "Arm64": "arm64"}
 NOT_FOUND = 404
 Get = Callable[[str, str, Mapping[str, str]], "dict[str, Any] | None"]
+Prices = Callable[[list[str], str], Mapping[str, float]]
+"""From sizes and a region."""
 
 
-def ask(plan: ReplicaPlan, get: Get | None = None) -> ProviderFacts:
-    """Return what Azure says about a plan; `get` asks in another way than over the network.
+def ask(plan: ReplicaPlan, get: Get | None = None, prices: Prices = usd_per_hour) -> ProviderFacts:
+    """Return what Azure says about a plan; `get` and `prices` ask others than Azure.
 
     Raises:
         OperatingError: Azure cannot be asked at all.
@@ -44,7 +48,7 @@ def ask(plan: ReplicaPlan, get: Get | None = None) -> ProviderFacts:
     if not subscription:
         raise OperatingError(f"Azure cannot be asked: set {SUBSCRIPTION} to your subscription")
     try:
-        return _Asker(plan, subscription, get or over_network()).facts()
+        return _Asker(plan, subscription, get or over_network(), prices).facts()
     except AzureError as error:
         reason = str(error).splitlines()[0]
         raise OperatingError(
@@ -84,8 +88,8 @@ def _credential() -> TokenCredential:
 
 
 class _Asker:
-    def __init__(self, plan: ReplicaPlan, subscription: str, get: Get) -> None:
-        self.plan, self.subscription, self.get = plan, subscription, get
+    def __init__(self, plan: ReplicaPlan, subscription: str, get: Get, prices: Prices) -> None:
+        self.plan, self.subscription, self.get, self.prices = plan, subscription, get, prices
         self.compute = f"/subscriptions/{subscription}/providers/Microsoft.Compute"
         self.group = f"/subscriptions/{subscription}/resourceGroups/{identity(plan)}"
         self.own: list[dict[str, Any]] = []
@@ -107,6 +111,7 @@ class _Asker:
             reservation=self._reservation(),
             images=tuple(self._images()),
             encrypts=frozenset(self._encrypts(skus)),
+            usd_per_hour=self.prices(sorted(self.types), self.plan.intent.region),
         )
 
     def _skus(self) -> list[dict[str, Any]]:

@@ -13,58 +13,8 @@ from datetime import UTC, datetime
 from fireflyer.errors import Problem
 from fireflyer.model.fabric import Role
 from fireflyer.model.instance import InstanceType, Market, Provider
+from fireflyer.model.provider_facts import ProviderFacts, Reservation
 from fireflyer.model.replica_plan import PlannedHost, ReplicaPlan
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quota:
-    """A provider's limit on virtual processors of one family and market."""
-
-    vcpus: float
-    used: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reservation:
-    """A reservation or capacity block, as the provider has it."""
-
-    instance: str
-    zone: str
-    kind: str
-    """`default` or `capacity-block`."""
-    state: str
-    free: int
-    group: str | None
-    """The placement group it was made in."""
-    ends: datetime | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImageFact:
-    """An image that fits what the intent pins."""
-
-    id: str
-    architecture: str
-    generation: int = 2
-    """Of the machine it starts on: one with firmware of the old kind is of the first."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderFacts:
-    """What a provider answered about one plan."""
-
-    asked_at: datetime
-    account: str
-    zones: frozenset[str]
-    """The region's, that this account may use."""
-    offered: frozenset[str]
-    """Instance types of the plan that the zone has."""
-    quotas: Mapping[str, Quota]
-    """By code; one that cannot be read is missing."""
-    reservation: Reservation | None
-    images: tuple[ImageFact, ...]
-    encrypts: frozenset[str] | None = None
-    """Types whose disks this account may encrypt where they are written; None where all are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +37,7 @@ def preflight(plan: ReplicaPlan, facts: ProviderFacts) -> tuple[Check, ...]:
         *_reservation(plan, facts),
         *_image(plan, facts),
         *_encryption(plan, facts),
+        *_prices(plan, facts),
     )
 
 
@@ -276,6 +227,27 @@ def _encryption(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
                     problem=_at(plan, wanted[name], name, limit, remedy))  # fmt: skip
     if not bare:
         yield Check(what="encryption", said="at the host")
+
+
+def _prices(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
+    """Tell the provider's prices beside the catalogue's, and hold the ceiling to the provider's."""
+    types = [host.instance for host in plan.hosts]
+    types += [plan.bastion] if plan.bastion is not None else []
+    dearer = 0.0
+    for name, instance in sorted({one.type: one for one in types}.items()):
+        price, told = instance.price, facts.usd_per_hour.get(name)
+        said = f"the provider does not tell; {price.usd_per_hour:,.3f} $/h on {price.as_of}"
+        if told is not None:
+            said = f"{told:,.3f} $/h, in the catalogue {price.usd_per_hour:,.3f}"
+            dearer += sum(told - price.usd_per_hour for one in types if one.type == name)
+        yield Check(what=f"price of {name}", said=said)
+    day, ceiling = plan.usd_per_day + 24 * dearer, plan.intent.usd_per_day_ceiling
+    problem = None
+    if day > ceiling:
+        limit = f"a day costs {day:,.2f} by the provider's list"
+        remedy = f"raise it to {-(-day // 1):.0f}, or lower replica.scale"
+        problem = _at(plan, "replica.usd_per_day_ceiling", f"{ceiling:,.2f}", limit, remedy)
+    yield Check(what="price", said=f"{day:,.2f} $ a day of {ceiling:,.2f}", problem=problem)
 
 
 def checks_as_text(checks: tuple[Check, ...]) -> str:

@@ -76,6 +76,7 @@ WHERE = (
     "replica.image",
     "replica.scale",
     "replica.access.public_key",
+    "replica.usd_per_day_ceiling",
     "expires",
 )
 """Keys that preflight may find fault with."""
