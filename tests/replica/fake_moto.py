@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import boto3
-from tests.replica.fake_moto_calls import CREATE, DELETE, REGION, Made, tags_of
+from tests.replica.fake_moto_calls import CREATE, DELETE, REGION
+from tests.replica.fake_moto_network import Made, tags_of
 
 
 class FakeMoto:

@@ -6,116 +6,29 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from tests.replica.fake_moto_network import (
+    Made,
+    associate,
+    eip,
+    endpoint,
+    gateway,
+    nat,
+    no_eip,
+    no_gateway,
+    no_nat,
+    route,
+    subnet,
+    table,
+    tags_of,
+    vpc,
+)
+
 if TYPE_CHECKING:
     from tests.replica.fake_moto import FakeMoto
 
 REGION = "us-east-1"
-Made: TypeAlias = tuple[str, dict[str, Any]]
-
-
-def tags_of(inputs: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
-    """Return a resource's tags as EC2 takes them."""
-    tags = [{"Key": key, "Value": value} for key, value in inputs.get("tags", {}).items()]
-    return [{"ResourceType": kind, "Tags": tags}]
-
-
 Create: TypeAlias = Callable[["FakeMoto", str, Mapping[str, Any]], Made]
 Delete: TypeAlias = Callable[["FakeMoto", str, Mapping[str, Any]], object]
-
-
-def _vpc(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
-    made = moto.ec2.create_vpc(
-        CidrBlock=inputs["cidrBlock"], TagSpecifications=tags_of(inputs, "vpc")
-    )["Vpc"]["VpcId"]
-    moto.ec2.modify_vpc_attribute(VpcId=made, EnableDnsHostnames={"Value": True})
-    return made, {}
-
-
-def _subnet(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
-    made = moto.ec2.create_subnet(
-        VpcId=inputs["vpcId"],
-        CidrBlock=inputs["cidrBlock"],
-        AvailabilityZone=inputs["availabilityZone"],
-        TagSpecifications=tags_of(inputs, "subnet"),
-    )
-    return made["Subnet"]["SubnetId"], {}
-
-
-def _table(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
-    made = moto.ec2.create_route_table(
-        VpcId=inputs["vpcId"], TagSpecifications=tags_of(inputs, "route-table")
-    )
-    return made["RouteTable"]["RouteTableId"], {}
-
-
-def _associate(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
-    made = moto.ec2.associate_route_table(
-        RouteTableId=inputs["routeTableId"], SubnetId=inputs["subnetId"]
-    )
-    return made["AssociationId"], {}
-
-
-def _gateway(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
-    made = moto.ec2.create_internet_gateway(TagSpecifications=tags_of(inputs, "internet-gateway"))
-    identity = made["InternetGateway"]["InternetGatewayId"]
-    moto.ec2.attach_internet_gateway(InternetGatewayId=identity, VpcId=inputs["vpcId"])
-    return identity, {}
-
-
-def _no_gateway(moto: FakeMoto, identity: str, outputs: Mapping[str, Any]) -> None:
-    moto.ec2.detach_internet_gateway(InternetGatewayId=identity, VpcId=outputs["vpcId"])
-    moto.ec2.delete_internet_gateway(InternetGatewayId=identity)
-
-
-def _route(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
-    ways = {"gatewayId": "GatewayId", "natGatewayId": "NatGatewayId"}
-    moto.ec2.create_route(
-        RouteTableId=inputs["routeTableId"],
-        DestinationCidrBlock=inputs["destinationCidrBlock"],
-        **{ways[key]: value for key, value in inputs.items() if key in ways},
-    )
-    return f"{inputs['routeTableId']}-{inputs['destinationCidrBlock']}", {}
-
-
-def _eip(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
-    made = moto.ec2.allocate_address(Domain="vpc", TagSpecifications=tags_of(inputs, "elastic-ip"))
-    if "instance" in inputs:
-        moto.ec2.associate_address(AllocationId=made["AllocationId"], InstanceId=inputs["instance"])
-    return made["AllocationId"], {"publicIp": made["PublicIp"]}
-
-
-def _no_eip(moto: FakeMoto, identity: str, outputs: Mapping[str, Any]) -> None:
-    (found,) = moto.ec2.describe_addresses(AllocationIds=[identity])["Addresses"]
-    if "AssociationId" in found:
-        moto.ec2.disassociate_address(AssociationId=found["AssociationId"])
-    moto.ec2.release_address(AllocationId=identity)
-
-
-def _nat(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
-    made = moto.ec2.create_nat_gateway(
-        AllocationId=inputs["allocationId"], SubnetId=inputs["subnetId"]
-    )
-    return made["NatGateway"]["NatGatewayId"], {}
-
-
-def _no_nat(moto: FakeMoto, identity: str, outputs: Mapping[str, Any]) -> None:
-    found = moto.ec2.describe_nat_gateways(NatGatewayIds=[identity])["NatGateways"][0]
-    moto.ec2.delete_nat_gateway(NatGatewayId=identity)
-    for address in found["NatGatewayAddresses"]:  # AWS removes it with its gateway, moto does not
-        moto.ec2.delete_network_interface(NetworkInterfaceId=address["NetworkInterfaceId"])
-
-
-def _endpoint(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
-    more = {"routeTableIds": "RouteTableIds", "subnetIds": "SubnetIds"}
-    more |= {"securityGroupIds": "SecurityGroupIds"}
-    made = moto.ec2.create_vpc_endpoint(
-        VpcId=inputs["vpcId"],
-        ServiceName=inputs["serviceName"],
-        VpcEndpointType=inputs["vpcEndpointType"],
-        TagSpecifications=tags_of(inputs, "vpc-endpoint"),
-        **{more[key]: value for key, value in inputs.items() if key in more},
-    )
-    return made["VpcEndpoint"]["VpcEndpointId"], {}
 
 
 def _key(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
@@ -240,20 +153,20 @@ CREATE: Mapping[str, Create] = {
     "aws:budgets/budget:Budget": _budget,
     "aws:cloudwatch/metricAlarm:MetricAlarm": _alarm,
     "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": lambda m, n, i: m.unused_group(i),
-    "aws:ec2/eip:Eip": _eip,
+    "aws:ec2/eip:Eip": eip,
     "aws:ec2/instance:Instance": lambda m, n, i: m.instance(n, i),
-    "aws:ec2/internetGateway:InternetGateway": _gateway,
+    "aws:ec2/internetGateway:InternetGateway": gateway,
     "aws:ec2/keyPair:KeyPair": _key,
     "aws:ec2/launchTemplate:LaunchTemplate": lambda m, n, i: m.template(n, i),
-    "aws:ec2/natGateway:NatGateway": _nat,
+    "aws:ec2/natGateway:NatGateway": nat,
     "aws:ec2/placementGroup:PlacementGroup": _placement_group,
-    "aws:ec2/route:Route": _route,
-    "aws:ec2/routeTable:RouteTable": _table,
-    "aws:ec2/routeTableAssociation:RouteTableAssociation": _associate,
+    "aws:ec2/route:Route": route,
+    "aws:ec2/routeTable:RouteTable": table,
+    "aws:ec2/routeTableAssociation:RouteTableAssociation": associate,
     "aws:ec2/securityGroup:SecurityGroup": lambda m, n, i: m.security_group(i),
-    "aws:ec2/subnet:Subnet": _subnet,
-    "aws:ec2/vpc:Vpc": _vpc,
-    "aws:ec2/vpcEndpoint:VpcEndpoint": _endpoint,
+    "aws:ec2/subnet:Subnet": subnet,
+    "aws:ec2/vpc:Vpc": vpc,
+    "aws:ec2/vpcEndpoint:VpcEndpoint": endpoint,
     "aws:iam/instanceProfile:InstanceProfile": _profile,
     "aws:iam/role:Role": _role,
     "aws:iam/rolePolicy:RolePolicy": _policy,
@@ -276,14 +189,14 @@ DELETE: Mapping[str, Delete] = {
         AlarmNames=[i]
     ),
     "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": lambda m, i, o: None,
-    "aws:ec2/eip:Eip": _no_eip,
+    "aws:ec2/eip:Eip": no_eip,
     "aws:ec2/instance:Instance": lambda m, i, o: m.terminate(i),
-    "aws:ec2/internetGateway:InternetGateway": _no_gateway,
+    "aws:ec2/internetGateway:InternetGateway": no_gateway,
     "aws:ec2/keyPair:KeyPair": lambda m, i, o: m.ec2.delete_key_pair(KeyName=i),
     "aws:ec2/launchTemplate:LaunchTemplate": lambda m, i, o: m.ec2.delete_launch_template(
         LaunchTemplateId=i
     ),
-    "aws:ec2/natGateway:NatGateway": _no_nat,
+    "aws:ec2/natGateway:NatGateway": no_nat,
     "aws:ec2/placementGroup:PlacementGroup": lambda m, i, o: m.groups.remove(i),
     "aws:ec2/route:Route": lambda m, i, o: m.ec2.delete_route(
         RouteTableId=o["routeTableId"], DestinationCidrBlock=o["destinationCidrBlock"]
