@@ -143,7 +143,8 @@ def run(
     function: Callable[..., Any], ranks: int, local: int, *arguments: Any, **options: Any
 ) -> list[Any]:
     """Run a function on every rank and return what each returned; an error fails the test."""
-    outcomes = Job(function, ranks, local, arguments=arguments, **options).outcomes(180)
+    within_s = 180.0 + 10.0 * ranks  # they start one after the other
+    outcomes = Job(function, ranks, local, arguments=arguments, **options).outcomes(within_s)
     errors = [outcome.error for outcome in outcomes]
     assert not any(errors), errors
     return [outcome.value for outcome in outcomes]

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -52,16 +53,22 @@ def test_nodes_talk_over_their_links_and_are_gone_after() -> None:
     with Nodes(2, link_gbps=0.05) as nodes:
         (figure,) = run("hfreduce", Layout(2, 1, 0.05), nodes, [1 << 20], 0.1).values()
     assert (1 << 20) * 8 / figure / 1e9 < 0.06  # and not at the speed of shared memory
-    left = subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True).stdout
-    assert nodes.name not in left
+    assert not any(Path(f"/proc/{holder}").exists() for holder in nodes.holders())
 
 
 @pytest.mark.skipif(bool(unusable()), reason=unusable())
-def test_what_a_killed_comparison_left_is_removed() -> None:
-    subprocess.run(["ip", "netns", "add", "hfreduce4194305-0"], check=True)  # no process's number
-    with Nodes(1, link_gbps=None):
-        left = subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True).stdout
-    assert "hfreduce4194305-0" not in left
+def test_nodes_are_gone_when_who_made_them_is_killed() -> None:
+    script = (
+        "from hfreduce.bench.nodes import Nodes; import os, signal\n"
+        "print(*Nodes(2).holders(), flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    holders = [Path(f"/proc/{holder}") for holder in done.stdout.split()]
+    assert len(holders) == 2
+    limit_s = time.monotonic() + 10
+    while any(holder.exists() for holder in holders):
+        assert time.monotonic() < limit_s, holders
+        time.sleep(0.02)
 
 
 def test_what_a_failing_rank_says_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,7 +87,7 @@ def _measure(
 ) -> dict[str, list[Times]]:
     """Run the libraries in turn. One but hfreduce that fails is left out and said."""
     times: dict[str, list[Times]] = {name: [] for name in names}
-    nodes = Nodes(layout.nodes, layout.link_gbps) if layout.nodes > 1 else None
+    nodes = Nodes(layout.nodes, link_gbps=layout.link_gbps) if layout.nodes > 1 else None
     try:
         for number in range(rounds):
             for name in list(times):

@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not alone and (why := unusable()):
         parser.error(f"--nodes {said.nodes}: {why}")
     layout = Layout(said.nodes, said.ranks_per_node, None if alone else said.link_gbps)
-    nodes = None if alone else Nodes(said.nodes, said.link_gbps)
+    nodes = None if alone else Nodes(said.nodes, link_gbps=said.link_gbps)
     try:
         print(f"{'chunk':>8}" + "".join(f"{f'depth {depth}':>12}" for depth in said.depths))
         for chunk in said.chunks:

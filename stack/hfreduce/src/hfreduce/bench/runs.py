@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from hfreduce.bench.nodes import NETWORK, Nodes, address
+from hfreduce.bench.nodes import DEVICE, NETWORK, Nodes, address
 
 LIMIT_S = 900.0
 Times: TypeAlias = dict[int, float]
@@ -59,7 +59,7 @@ def run(
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HFREDUCE_SECRET": secrets.token_hex(16)}
     if nodes is not None:
         # On one machine UCX would find shared memory between the nodes too.
-        environment |= {"UCX_TLS": "tcp", "UCX_NET_DEVICES": "eth0", "GLOO_SOCKET_IFNAME": "eth0"}
+        environment |= {"UCX_TLS": "tcp", "UCX_NET_DEVICES": DEVICE, "GLOO_SOCKET_IFNAME": DEVICE}
     if library == "mpi":
         commands = [_mpirun(layout, nodes, worker)]
     elif nodes is None:
@@ -86,7 +86,8 @@ def _mpirun(layout: Layout, nodes: Nodes | None, worker: Sequence[str]) -> list[
     if nodes is None:
         return [*command, *worker]
     hosts = ",".join(f"{address(node)}:{layout.ranks_per_node}" for node in range(layout.nodes))
-    agent = f"{sys.executable} -m hfreduce.bench.nodes {nodes.name}"
+    holders = ",".join(map(str, nodes.holders()))
+    agent = f"{sys.executable} -m hfreduce.bench.nodes {holders}"
     inside = f"{NETWORK}.0/24"
     command += ["-H", hosts, "--mca", "plm_rsh_agent", agent, "--mca", "btl_tcp_if_include", inside,
                 "--mca", "oob_tcp_if_include", inside]  # fmt: skip
