@@ -143,8 +143,7 @@ def run(
     function: Callable[..., Any], ranks: int, local: int, *arguments: Any, **options: Any
 ) -> list[Any]:
     """Run a function on every rank and return what each returned; an error fails the test."""
-    within_s = 180.0 + 10.0 * ranks  # they start one after the other
-    outcomes = Job(function, ranks, local, arguments=arguments, **options).outcomes(within_s)
+    outcomes = Job(function, ranks, local, arguments=arguments, **options).outcomes(180)
     errors = [outcome.error for outcome in outcomes]
     assert not any(errors), errors
     return [outcome.value for outcome in outcomes]

@@ -14,6 +14,8 @@ from namespaces import Nodes
 pytestmark = pytest.mark.skipif(bool(namespaces.missing()), reason=namespaces.missing())
 
 SIZES = (1, 1000, 300_001, 2_000_000)
+MANY = 32
+"""Ranks, of whom each makes what all of them give: then the last size is left out."""
 BETWEEN = 16 << 20
 LARGE = 256 << 20
 
@@ -23,25 +25,25 @@ def _sums(_pipe: Any) -> str:
 
     digest = hashlib.sha256()
     with hfreduce.Communicator() as job:
-        for size in SIZES:
-            given = [
-                np.random.default_rng(rank).standard_normal(size).astype(np.float32)
-                for rank in range(job.world_size)
-            ]
-            exact = np.sum(given, axis=0, dtype=np.float64)
-            room = np.sum(np.abs(given), axis=0) * 2.0**-23 * job.world_size
-            array = given[job.rank].copy()
+        for size in SIZES if job.world_size < MANY else SIZES[:-1]:
+            exact, room, own = np.zeros(size), np.zeros(size), np.zeros(0, np.float32)
+            for rank in range(job.world_size):
+                given = np.random.default_rng(rank).standard_normal(size).astype(np.float32)
+                exact += given
+                room += np.abs(given) * (2.0**-23 * job.world_size)
+                own = given if rank == job.rank else own
+            array = own.copy()
             job.allreduce(array)
             assert (np.abs(array - exact) <= room).all()
-            again = [given[job.rank].copy() for _ in range(3)]
+            again = [own.copy() for _ in range(3)]
             for work in [job.allreduce(each, wait=False) for each in again]:
                 work.wait()
             assert all(each.tobytes() == array.tobytes() for each in again)
             digest.update(array.tobytes())
-            wide = np.repeat(given[job.rank], 2)
+            wide = np.repeat(own, 2)
             job.allreduce(wide[::2])
             assert wide[::2].tobytes() == array.tobytes()
-            assert (wide[1::2] == given[job.rank]).all()
+            assert (wide[1::2] == own).all()
     return digest.hexdigest()
 
 
