@@ -125,7 +125,7 @@ def test_storage_is_a_neighbour_in_every_zone(stands: Stands) -> None:
 
 def test_ansible_logs_in_as_the_images_user_and_root_cannot(stands: Stands) -> None:
     plan, _, site = stands
-    assert site.user == plan.intent.image.user == "admin"
+    assert site.user == plan.login == "admin"
     for host in site.hosts:
         assert access.run(host.name, "id -un").stdout == "admin\n"
         done = access.run(host.name, "sudo sshd -T -C user=root,host=x,addr=192.0.2.1")

@@ -1,12 +1,13 @@
 #include "engine.h"
 
-#include "pause.h"
+#include <sched.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 
 #include "error.h"
+#include "pause.h"
 #include "reduce.h"
 
 namespace hfreduce {
@@ -19,6 +20,9 @@ constexpr std::size_t kDirectBytes = 32 << 10;
 constexpr std::size_t kLeastChunk = 128 << 10;
 constexpr std::size_t kLine = 64;
 constexpr auto kNap = std::chrono::microseconds(50);
+constexpr int kTurns = 16;  // given to others before a sleep
+constexpr auto kTurn = std::chrono::milliseconds(1);  // that another rank's may take
+constexpr int kMostShy = 1024;
 
 }  // namespace
 
@@ -135,8 +139,34 @@ bool Engine::advance() {
         pause_processor();
         moved = step();
     }
+    if (!moved && !napped_ && !options_.spins) moved = give_way();
     if (moved) napped_ = false;
     return moved;
+}
+
+// Where ranks share processors, let the others have a turn a few times before a sleep: they bring
+// what is waited for, and to be woken costs more. Other work would keep such turns for
+// milliseconds; who meets that sleeps at once for a while, each time longer.
+bool Engine::give_way() {
+    if (shy_ > 0) {
+        --shy_;
+        return false;
+    }
+    for (int turn = 0; turn < kTurns; ++turn) {
+        const auto before = Clock::now();
+        sched_yield();
+        const bool slow = Clock::now() - before > kTurn;
+        if (slow) {
+            shy_ = shyness_;
+            shyness_ = std::min(2 * shyness_, kMostShy);
+        }
+        if (step()) {
+            if (!slow) shyness_ = kLeastShy;
+            return true;
+        }
+        if (slow) return false;
+    }
+    return false;
 }
 
 // Sleep until the node, or a caller, has something new.

@@ -102,6 +102,9 @@ class Engine {
     std::uint64_t filling_ = 0, fills_ = 0, adding_ = 0, draining_ = 0, drains_ = 0;
 
     bool napped_ = false;  // nothing has moved since
+    static constexpr int kLeastShy = 16;
+    int shy_ = 0;               // sleeps before turns are given again
+    int shyness_ = kLeastShy;  // such sleeps, once a turn took long
 
     std::atomic<bool> resting_{false};
     std::atomic<bool> stopping_{false};
@@ -128,6 +131,7 @@ class Engine {
     double scale(const Signature& signature) const;
     void rest(std::uint32_t epoch, std::uint64_t sequence);
     bool advance();
+    bool give_way();
     void background();
     void adder(int thread);
     void wait(std::uint64_t number, const std::atomic<std::uint64_t>& passed);

@@ -155,6 +155,15 @@ class Core {
     }
 };
 
+// Where an array in one piece lies; a tenth of the time that numpy takes to say so.
+std::uintptr_t address(const py::handle& array) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_SIMPLE)) throw py::error_already_set();
+    const auto found = reinterpret_cast<std::uintptr_t>(view.buf);
+    PyBuffer_Release(&view);
+    return found;
+}
+
 // Why no GPU's tensor can be moved here; empty where one can.
 std::string gpu_problem() {
     try {
@@ -192,6 +201,7 @@ PYBIND11_MODULE(_core, m) {
              }),
              py::kw_only(), py::arg("local_size"), py::arg("threads"), py::arg("depth"),
              py::arg("chunk_bytes"), py::arg("networked"), py::arg("partners"));
+    m.def("address", &address);
     m.def("gpu_problem", &gpu_problem);
     m.def("create_segment", &Segment::create);
     m.def("instruction_set", &instruction_set);

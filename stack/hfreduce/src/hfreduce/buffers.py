@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,8 @@ _OF_NUMPY = {
     name: getattr(_core.Dtype, name)
     for name in ("float32", "float64", "float16", "int32", "int64", "uint8")
 }
+_NATIVE = {np.dtype(name): kind for name, kind in _OF_NUMPY.items()}
+"""Of this machine's byte order."""
 
 
 @runtime_checkable
@@ -33,12 +34,11 @@ class Tensor(Protocol):
     def is_contiguous(self) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Buffer:
+class Buffer(NamedTuple):
     """Memory of one tensor, in one piece."""
 
     pointer: int
-    count: int
+    elements: int
     dtype: _core.Dtype
     owner: object
     """Keeps the memory alive."""
@@ -82,15 +82,19 @@ def _known(said: str | None, dtype: np.dtype[Any]) -> _core.Dtype:
 
 
 def _of_numpy(array: Array, dtype: str | None, written: bool) -> Buffer:
+    # What is small is over in microseconds, and most arrays are as plain as this.
+    if dtype is None and array.flags.carray and (plain := _NATIVE.get(array.dtype)) is not None:
+        return Buffer(_core.address(array), array.size, plain, array)
     kind = _known(dtype, array.dtype)
     if written and not array.flags.writeable:
         raise HFReduceError("the array is read-only")
     if array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
-        return Buffer(array.ctypes.data, array.size, kind, array)
+        return Buffer(_core.address(array), array.size, kind, array)
     if not array.dtype.isnative:
         raise HFReduceError(f"{array.dtype} has another byte order than this machine")
     whole = np.ascontiguousarray(array)
-    return Buffer(whole.ctypes.data, whole.size, kind, whole, (whole, array) if written else None)
+    back = (whole, array) if written else None
+    return Buffer(_core.address(whole), whole.size, kind, whole, back)
 
 
 def _of_tensor(tensor: Tensor) -> Buffer:

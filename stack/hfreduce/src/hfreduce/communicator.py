@@ -20,7 +20,7 @@ from hfreduce.settings import JobSettings, NodeSettings, job_settings, node_sett
 
 ReduceOp: TypeAlias = Literal["sum", "avg", "min", "max"]
 _OPS = {"sum": _core.Op.sum, "avg": _core.Op.sum, "min": _core.Op.min, "max": _core.Op.max}
-_INTEGERS = (_core.Dtype.int32, _core.Dtype.int64, _core.Dtype.uint8)
+_INTEGERS = frozenset({_core.Dtype.int32, _core.Dtype.int64, _core.Dtype.uint8})
 _SPINS = 2000
 """Looks before a wait sleeps, where every rank has a processor to itself."""
 _OPEN: weakref.WeakSet[Communicator] = weakref.WeakSet()
@@ -190,10 +190,10 @@ class Communicator:
         takes = kind is not _core.Kind.reduce or self.rank == root
         given = buffer(array, dtype, written=out is None and takes)
         taken = given if out is None else buffer(out, dtype, written=True)
-        if (taken.count, taken.dtype) != (given.count, given.dtype):
+        if (taken.elements, taken.dtype) != (given.elements, given.dtype):
             raise HFReduceError(
-                f"out has {taken.count} elements of {taken.dtype.name}, the array {given.count} of"
-                f" {given.dtype.name}"
+                f"out has {taken.elements} elements of {taken.dtype.name}, the array"
+                f" {given.elements} of {given.dtype.name}"
             )
         if taken.gpu != given.gpu:
             raise HFReduceError("of the array and out, one lies on a GPU and the other does not")
@@ -204,7 +204,7 @@ class Communicator:
             op=_OPS[op],
             average=op == "avg",
             dtype=given.dtype,
-            count=given.count,
+            count=given.elements,
             root=root,
             name=int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) if name else 0,
             source=given.pointer,
