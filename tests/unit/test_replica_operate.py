@@ -17,6 +17,7 @@ from fireflyer.design.replica import plan_replica
 from fireflyer.errors import OperatingError
 from fireflyer.load.replica import load_replica
 from fireflyer.render.replica import as_text
+from fireflyer.verify.replica import checks_as_text, preflight
 from infra import operate
 
 
@@ -89,6 +90,19 @@ def test_the_plan_says_that_its_prices_are_another_regions(
     assert (
         "list prices of 2025-12 and 2026-02 of us-east-1, not of us-west-2, out of a file" in said
     )
+
+
+def test_a_price_that_the_provider_does_not_tell_is_the_catalogues(tmp_path: Path) -> None:
+    plan = plan_replica(load_replica(make_stack(tmp_path, "pair", READY)))
+    facts = answer(plan, {"usd_per_hour.p4d.24xlarge": None, "usd_per_hour.m6i.xlarge": 0.5})
+    said = checks_as_text(preflight(plan, facts))
+    for part in (
+        "ok  price of p4d.24xlarge: the provider does not tell;"
+        " in the catalogue 21.958 $/h of us-east-1, 2026-02",
+        "ok  price of m6i.xlarge: 0.500 $/h, in the catalogue 0.192",
+        f"ok  price: {2132.42 + 24 * (0.5 - 0.192):,.2f} $ a day of 2,500.00",
+    ):
+        assert part in said
 
 
 def test_up_sets_an_end_and_writes_the_inventory(

@@ -236,7 +236,8 @@ def _prices(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
     dearer = 0.0
     for name, instance in sorted({one.type: one for one in types}.items()):
         price, told = instance.price, facts.usd_per_hour.get(name)
-        said = f"the provider does not tell; {price.usd_per_hour:,.3f} $/h on {price.as_of}"
+        listed = f"{price.usd_per_hour:,.3f} $/h of {price.region}, {price.as_of}"
+        said = f"the provider does not tell; in the catalogue {listed}"
         if told is not None:
             said = f"{told:,.3f} $/h, in the catalogue {price.usd_per_hour:,.3f}"
             dearer += sum(told - price.usd_per_hour for one in types if one.type == name)
