@@ -227,6 +227,10 @@ def run_program(
         loop.run_until_complete(
             run_in_stack(lambda: runpy.run_path(str(folder / PROGRAM.name), run_name="__main__"))
         )
+    except Exception:
+        # What hung on the call that failed has the same error; once is enough.
+        loop.set_exception_handler(lambda *_: None)
+        raise
     finally:
         left = asyncio.all_tasks(loop)
         for task in left:
