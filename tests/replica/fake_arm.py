@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 from azure.core.pipeline.policies import HeadersPolicy
+from tests.replica import fake_http
+from tests.replica.fake_http import Answer, Asked
 
 SUBSCRIPTION = "12345678-1234-1234-1234-123456789012"
 COMPUTE = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Compute"
@@ -85,40 +83,21 @@ def reserved(size: str, zone: str, capacity: int, taken: int = 0) -> dict[str, A
 def serve(there: Mapping[str, Any]) -> Iterator[str]:
     """Answer over HTTP, two items a page; yield the address."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            parts = urlsplit(self.path)
-            query = parse_qs(parts.query)
-            assert self.headers["Authorization"] == f"Bearer {TOKEN}"
-            assert query["api-version"]
-            found = there.get(parts.path)
-            status = 404 if found is None else 200
-            if isinstance(found, int):
-                status, found = found, {"error": {"code": "AuthorizationFailed", "message": "no"}}
-            elif found is not None and "value" in found:
-                skip = int(query.get("$skiptoken", ["0"])[0])
-                rest = found["value"][skip : skip + 2]
-                found = {**found, "value": rest}
-                if skip + 2 < len(there[parts.path]["value"]):
-                    at = f"http://{self.headers['Host']}{parts.path}"
-                    link = f"{at}?api-version=x&$skiptoken={skip + 2}"
-                    found["nextLink"] = link
-            body = json.dumps(found or {"error": {"code": "NotFound"}}).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def answer(asked: Asked) -> Answer:
+        assert asked.headers["Authorization"] == f"Bearer {TOKEN}"
+        assert asked.query["api-version"]
+        found = there.get(asked.path)
+        if found is None:
+            return 404, {"error": {"code": "NotFound"}}
+        if isinstance(found, int):
+            return found, {"error": {"code": "AuthorizationFailed", "message": "no"}}
+        if "value" not in found:
+            return 200, found
+        skip = int(asked.query.get("$skiptoken", 0))
+        page = {**found, "value": found["value"][skip : skip + 2]}
+        if skip + 2 < len(found["value"]):
+            page["nextLink"] = f"{asked.url}?api-version=x&$skiptoken={skip + 2}"
+        return 200, page
 
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with fake_http.serve(answer) as address:
+        yield address
