@@ -17,11 +17,7 @@ NOW = datetime(2029, 12, 1, tzinfo=UTC)
 def answer(plan: ReplicaPlan, changes: Mapping[str, Any] | None = None) -> ProviderFacts:
     """Return facts under which a plan is in order, with changes to one level of them."""
     intent = plan.intent
-    offered = {host.instance.type for host in plan.hosts}
-    instances = [host.instance for host in plan.hosts]
-    if plan.bastion is not None:
-        offered.add(plan.bastion.type)
-        instances.append(plan.bastion)
+    types = plan.types
     compute = next(plan.hosts_of(Role.COMPUTE))
     reservation = None
     if intent.placement.reservation is not None:
@@ -34,18 +30,18 @@ def answer(plan: ReplicaPlan, changes: Mapping[str, Any] | None = None) -> Provi
             group=intent.placement.group,
             ends=None,
         )
-    codes = {code for instance in instances for code in instance.quotas.values()}
+    codes = {code for instance in types.values() for code in instance.quotas.values()}
     codes |= set(plan.cloud.region_quotas.values())
     facts = ProviderFacts(
         asked_at=NOW,
         account="123456789012",
         zones=frozenset({intent.zone, f"{intent.region}b"}),
-        offered=frozenset(offered),
+        offered=frozenset(types),
         quotas={code: Quota(vcpus=10_000.0, used=0.0) for code in codes},
         reservation=reservation,
         images=(ImageFact(id="ami-0123456789abcdef0", architecture="x86_64"),),
-        encrypts=frozenset(offered) if intent.provider == "azure" else None,
-        usd_per_hour={one.type: one.price.usd_per_hour for one in instances},
+        encrypts=frozenset(types) if intent.provider == "azure" else None,
+        usd_per_hour={name: one.price.usd_per_hour for name, one in types.items()},
     )
     return _changed(facts, changes or {})
 

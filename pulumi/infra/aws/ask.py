@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 import boto3
@@ -13,6 +14,7 @@ from fireflyer.errors import OperatingError
 from fireflyer.model.instance import Market
 from fireflyer.model.provider_facts import ImageFact, ProviderFacts, Quota, Reservation
 from fireflyer.model.replica_plan import ReplicaPlan
+from fireflyer.verify.replica import quotas_of
 from infra.aws.prices import usd_per_hour
 from infra.tags import REPLICA, identity
 
@@ -46,7 +48,7 @@ class _Asker:
 
     def facts(self) -> ProviderFacts:
         zones = self.ec2.describe_availability_zones()["AvailabilityZones"]
-        types, region = sorted(self._types()), self.plan.intent.region
+        types, region = sorted(self.plan.types), self.plan.intent.region
         return ProviderFacts(
             asked_at=datetime.now(UTC),
             account=self.sts.get_caller_identity()["Account"],
@@ -58,14 +60,10 @@ class _Asker:
             usd_per_hour=usd_per_hour(types, region, self.endpoint),
         )
 
-    def _types(self) -> set[str]:
-        types = {host.instance.type for host in self.plan.hosts}
-        return types if self.plan.bastion is None else {*types, self.plan.bastion.type}
-
     def _offered(self) -> Iterator[str]:
         filters = [
             {"Name": "location", "Values": [self.plan.intent.zone]},
-            {"Name": "instance-type", "Values": sorted(self._types())},
+            {"Name": "instance-type", "Values": sorted(self.plan.types)},
         ]
         pages = self.ec2.get_paginator("describe_instance_type_offerings")
         for page in pages.paginate(LocationType="availability-zone", Filters=filters):
@@ -75,14 +73,12 @@ class _Asker:
     def _quotas(self) -> Iterator[tuple[str, Quota]]:
         """Yield the quotas that can be read, with what runs on them by the types of the plan."""
         used = self._used()
-        codes = {
-            host.instance.quotas[host.market]: host
-            for host in self.plan.hosts
-            if host.market != "capacity-block"
+        wanted = {
+            code
+            for instance, market in self.plan.machines
+            if market != "capacity-block"
+            for code in quotas_of(self.plan, instance, market)
         }
-        wanted = set(codes)
-        if self.plan.bastion is not None:
-            wanted.add(self.plan.bastion.quotas["on-demand"])
         for code in sorted(wanted):
             try:
                 found = self.quotas.get_service_quota(ServiceCode="ec2", QuotaCode=code)
@@ -96,11 +92,9 @@ class _Asker:
         A type that the plan does not have counts as those of its class; generations of P have two
         quotas of spot, and count on both: better refused than surprised.
         """
-        known = {host.instance.type: host.instance for host in self.plan.hosts}
-        if self.plan.bastion is not None:
-            known[self.plan.bastion.type] = self.plan.bastion
+        known = self.plan.types
         used: dict[str, float] = {}
-        for instance in self._running():
+        for instance in self.running:
             lifecycle = instance.get("InstanceLifecycle", "on-demand")
             if lifecycle == "capacity-block" or _own(instance, self.plan):
                 continue
@@ -113,11 +107,17 @@ class _Asker:
                 used[code] = used.get(code, 0.0) + _vcpus(instance)
         return used
 
-    def _running(self) -> Iterator[dict[str, Any]]:
+    @cached_property
+    def running(self) -> list[dict[str, Any]]:
+        """What runs in the region, whoever's."""
         filters = [{"Name": "instance-state-name", "Values": list(RUNNING)}]
-        for page in self.ec2.get_paginator("describe_instances").paginate(Filters=filters):
-            for reservation in page["Reservations"]:
-                yield from reservation["Instances"]
+        pages = self.ec2.get_paginator("describe_instances").paginate(Filters=filters)
+        return [
+            instance
+            for page in pages
+            for reservation in page["Reservations"]
+            for instance in reservation["Instances"]
+        ]
 
     def _reservation(self) -> Reservation | None:
         name = self.plan.intent.placement.reservation
@@ -134,7 +134,7 @@ class _Asker:
             # What the replica has in it already is not asked for again.
             own = [
                 instance
-                for instance in self._running()
+                for instance in self.running
                 if _own(instance, self.plan) and instance.get("CapacityReservationId") == name
             ]
             return Reservation(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 from azure.core import PipelineClient
@@ -92,16 +93,9 @@ class _Asker:
         self.plan, self.subscription, self.get, self.prices = plan, subscription, get, prices
         self.compute = f"/subscriptions/{subscription}/providers/Microsoft.Compute"
         self.group = f"/subscriptions/{subscription}/resourceGroups/{identity(plan)}"
-        self.own: list[dict[str, Any]] = []
-        """Machines of the replica that are there."""
-        self.types = {host.instance.type for host in plan.hosts}
-        if plan.bastion is not None:
-            self.types.add(plan.bastion.type)
 
     def facts(self) -> ProviderFacts:
         skus = self._skus()
-        path = f"{self.group}/providers/Microsoft.Compute/virtualMachines"
-        self.own = (self.get(path, VERSIONS["compute"], {}) or {"value": []})["value"]
         return ProviderFacts(
             asked_at=datetime.now(UTC),
             account=self.subscription,
@@ -111,8 +105,16 @@ class _Asker:
             reservation=self._reservation(),
             images=tuple(self._images()),
             encrypts=frozenset(self._encrypts(skus)),
-            usd_per_hour=self.prices(sorted(self.types), self.plan.intent.region),
+            usd_per_hour=self.prices(sorted(self.plan.types), self.plan.intent.region),
         )
+
+    @cached_property
+    def own(self) -> list[dict[str, Any]]:
+        """Machines of the replica that are there."""
+        path = f"{self.group}/providers/Microsoft.Compute/virtualMachines"
+        found = self.get(path, VERSIONS["compute"], {}) or {"value": []}
+        machines: list[dict[str, Any]] = found["value"]
+        return machines
 
     def _skus(self) -> list[dict[str, Any]]:
         """Return the sizes of the plan as the region has them."""
@@ -122,7 +124,7 @@ class _Asker:
         return [
             sku
             for sku in found["value"]
-            if sku["resourceType"] == "virtualMachines" and sku["name"] in self.types
+            if sku["resourceType"] == "virtualMachines" and sku["name"] in self.plan.types
         ]
 
     def _offers(self, sku: Mapping[str, Any]) -> bool:
@@ -140,19 +142,15 @@ class _Asker:
         path = f"{self.compute}/locations/{self.plan.intent.region}/usages"
         found = self.get(path, VERSIONS["compute"], {}) or {"value": []}
         usages = {usage["name"]["value"].casefold(): usage for usage in found["value"]}
-        asked = [(host.instance, host.market) for host in self.plan.hosts]
-        if self.plan.bastion is not None:
-            asked.append((self.plan.bastion, "on-demand"))
-        for code in sorted({code for pair in asked for code in quotas_of(self.plan, *pair)}):
+        machines = self.plan.machines
+        for code in sorted({code for pair in machines for code in quotas_of(self.plan, *pair)}):
             if (usage := usages.get(code.casefold())) is not None:
                 used = usage["currentValue"] - self._own_vcpus(code)
                 yield code, Quota(vcpus=usage["limit"], used=max(used, 0))
 
     def _own_vcpus(self, code: str) -> int:
         """Count what of a quota the replica has already: `up` may be run again."""
-        known = {host.instance.type: host.instance for host in self.plan.hosts}
-        if self.plan.bastion is not None:
-            known[self.plan.bastion.type] = self.plan.bastion
+        known = self.plan.types
         count = 0
         for machine in self.own:
             found = known.get(machine["properties"]["hardwareProfile"]["vmSize"])

@@ -116,6 +116,17 @@ class ReplicaPlan:
         return (host for host in self.hosts if host.role is role)
 
     @property
+    def machines(self) -> tuple[tuple[InstanceType, Market], ...]:
+        """Type and market of every machine, the bastion last."""
+        hosts = tuple((host.instance, host.market) for host in self.hosts)
+        return hosts if self.bastion is None else (*hosts, (self.bastion, "on-demand"))
+
+    @property
+    def types(self) -> Mapping[str, InstanceType]:
+        """The types of all machines, by name."""
+        return {instance.type: instance for instance, _ in self.machines}
+
+    @property
     def login(self) -> str:
         """Whom Ansible logs in as."""
         return self.intent.image.user or self.cloud.login

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from fireflyer.design.replica.price import KEY as CEILING
+from fireflyer.design.replica.price import over_ceiling
 from fireflyer.errors import Problem
 from fireflyer.model.fabric import Role
 from fireflyer.model.instance import InstanceType, Market, Provider
@@ -231,23 +233,22 @@ def _encryption(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
 
 def _prices(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
     """Tell the provider's prices beside the catalogue's, and hold the ceiling to the provider's."""
-    types = [host.instance for host in plan.hosts]
-    types += [plan.bastion] if plan.bastion is not None else []
-    dearer = 0.0
-    for name, instance in sorted({one.type: one for one in types}.items()):
+    for name, instance in sorted(plan.types.items()):
         price, told = instance.price, facts.usd_per_hour.get(name)
         listed = f"{price.usd_per_hour:,.3f} $/h of {price.region}, {price.as_of}"
         said = f"the provider does not tell; in the catalogue {listed}"
         if told is not None:
             said = f"{told:,.3f} $/h, in the catalogue {price.usd_per_hour:,.3f}"
-            dearer += sum(told - price.usd_per_hour for one in types if one.type == name)
         yield Check(what=f"price of {name}", said=said)
+    dearer = sum(
+        facts.usd_per_hour[one.type] - one.price.usd_per_hour
+        for one, _ in plan.machines
+        if one.type in facts.usd_per_hour
+    )
     day, ceiling = plan.usd_per_day + 24 * dearer, plan.intent.usd_per_day_ceiling
     problem = None
     if day > ceiling:
-        limit = f"a day costs {day:,.2f} by the provider's list"
-        remedy = f"raise it to {-(-day // 1):.0f}, or lower replica.scale"
-        problem = _at(plan, "replica.usd_per_day_ceiling", f"{ceiling:,.2f}", limit, remedy)
+        problem = _at(plan, CEILING, *over_ceiling(ceiling, day, "the provider's list"))
     yield Check(what="price", said=f"{day:,.2f} $ a day of {ceiling:,.2f}", problem=problem)
 
 

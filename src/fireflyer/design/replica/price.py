@@ -56,6 +56,11 @@ def price_problems(replica: Replica, lines: tuple[PriceLine, ...]) -> list[Probl
     day = 24 * sum(line.usd_per_hour for line in lines)
     if day <= ceiling:
         return []
-    limit = f"a day costs {day:,.2f} by the list of {max(line.as_of for line in lines)}"
-    remedy = f"raise it to {-(-day // 1):.0f}, or lower replica.scale"
-    return [replica.document.problem(KEY, f"{ceiling:,.2f}", limit, remedy)]
+    listed = f"the list of {max(line.as_of for line in lines)}"
+    return [replica.document.problem(KEY, *over_ceiling(ceiling, day, listed))]
+
+
+def over_ceiling(ceiling: float, day: float, listed: str) -> tuple[str, str, str]:
+    """Return value, limit and remedy of a ceiling in USD that a day exceeds by a list."""
+    limit = f"a day costs {day:,.2f} by {listed}"
+    return f"{ceiling:,.2f}", limit, f"raise it to {-(-day // 1):.0f}, or lower replica.scale"
