@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from azure.core.pipeline.policies import HeadersPolicy
-from tests.replica import fake_http
-from tests.replica.fake_http import Answer, Asked
+from tests import fake_http
+from tests.fake_http import Answer, Asked
 
 SUBSCRIPTION = "12345678-1234-1234-1234-123456789012"
 COMPUTE = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Compute"

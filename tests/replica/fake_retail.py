@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode
 
-from tests.replica import fake_http
-from tests.replica.fake_http import Answer, Asked
+from tests import fake_http
+from tests.fake_http import Answer, Asked
 
 
 def item(size: str, usd: float, region: str = "eastus", **more: Any) -> dict[str, Any]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+
+from tests import fake_http
+from tests.fake_http import Answer, Asked
 
 TOKEN = "0123456789abcdef"
 PAGE = 50
@@ -130,80 +129,51 @@ def running() -> Iterator[tuple[FakeNetbox, str]]:
     """Run a server on a free port of the loopback; yield it and its URL."""
     netbox = FakeNetbox()
 
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
+    def answer(asked: Asked) -> Answer:
+        if asked.headers["Authorization"] != f"Token {TOKEN}":
+            return 403, {"detail": "Invalid token"}
+        name = asked.path.removeprefix("/api/").strip("/")
+        if asked.method == "GET":
+            return _page(netbox, name, asked)
+        if asked.method == "PATCH":
+            return _change(netbox, name, asked.body)
+        return _add(netbox, name, asked.body)
 
-        def answer(self, status: int, content: object) -> None:
-            data = json.dumps(content).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+    with fake_http.serve(answer) as address:
+        yield netbox, address
 
-        def asked(self) -> tuple[str, dict[str, str], Any]:
-            url = urlsplit(self.path)
-            query = {key: values[0] for key, values in parse_qs(url.query).items()}
-            length = int(self.headers.get("Content-Length") or 0)
-            body = json.loads(self.rfile.read(length)) if length else None
-            if self.headers["Authorization"] != f"Token {TOKEN}":
-                self.answer(403, {"detail": "Invalid token"})
-                return "", {}, None
-            return url.path.removeprefix("/api/").strip("/"), query, body
 
-        def do_GET(self) -> None:
-            name, query, _ = self.asked()
-            if not name:
-                return
-            found = list(netbox.objects[name].values())
-            sites = {site["slug"]: site["id"] for site in netbox.objects["dcim/sites"].values()}
-            wanted = query.pop("site", "")
-            if wanted not in {"", *sites}:
-                self.answer(400, {"site": ["Select a valid choice."]})
-                return
-            if wanted:
-                found = [o for o in found if netbox.stands_in(name, o, sites[wanted])]
-            first = int(query.get("offset", 0))
-            size = int(query.get("limit", PAGE))
-            more = f"http://{self.headers['Host']}/api/{name}/?offset={first + size}&limit={size}"
-            more += f"&site={wanted}" if wanted else ""
-            self.answer(
-                200,
-                {
-                    "count": len(found),
-                    "next": more if first + size < len(found) else None,
-                    "previous": None,
-                    "results": [netbox.shown(name, o) for o in found[first : first + size]],
-                },
-            )
+def _page(netbox: FakeNetbox, name: str, asked: Asked) -> Answer:
+    found = list(netbox.objects[name].values())
+    sites = {site["slug"]: site["id"] for site in netbox.objects["dcim/sites"].values()}
+    wanted = asked.query.get("site", "")
+    if wanted not in {"", *sites}:
+        return 400, {"site": ["Select a valid choice."]}
+    if wanted:
+        found = [o for o in found if netbox.stands_in(name, o, sites[wanted])]
+    first = int(asked.query.get("offset", 0))
+    size = int(asked.query.get("limit", PAGE))
+    more = f"{asked.origin}/api/{name}/?offset={first + size}&limit={size}"
+    more += f"&site={wanted}" if wanted else ""
+    return 200, {
+        "count": len(found),
+        "next": more if first + size < len(found) else None,
+        "previous": None,
+        "results": [netbox.shown(name, o) for o in found[first : first + size]],
+    }
 
-        def do_POST(self) -> None:
-            name, _, bodies = self.asked()
-            if not name:
-                return
-            netbox.writes += 1
-            if wrong := [text for body in bodies if (text := netbox.wrong(name, body))]:
-                self.answer(400, wrong)
-                return
-            self.answer(201, [netbox.shown(name, netbox.add(name, body)) for body in bodies])
 
-        def do_PATCH(self) -> None:
-            name, _, bodies = self.asked()
-            if netbox.refuses_changes:
-                self.answer(503, {"detail": "busy"})
-                return
-            netbox.writes += 1
-            for body in bodies:
-                netbox.objects[name][body["id"]].update(body)
-            self.answer(200, [netbox.shown(name, netbox.objects[name][b["id"]]) for b in bodies])
+def _add(netbox: FakeNetbox, name: str, bodies: list[dict[str, Any]]) -> Answer:
+    netbox.writes += 1
+    if wrong := [text for body in bodies if (text := netbox.wrong(name, body))]:
+        return 400, wrong
+    return 201, [netbox.shown(name, netbox.add(name, body)) for body in bodies]
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield netbox, f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+
+def _change(netbox: FakeNetbox, name: str, bodies: list[dict[str, Any]]) -> Answer:
+    if netbox.refuses_changes:
+        return 503, {"detail": "busy"}
+    netbox.writes += 1
+    for body in bodies:
+        netbox.objects[name][body["id"]].update(body)
+    return 200, [netbox.shown(name, netbox.objects[name][body["id"]]) for body in bodies]

@@ -1,4 +1,4 @@
-"""A server of JSON on loopback, for the providers' stand-ins."""
+"""A server of JSON on loopback, for stand-ins of what is asked over HTTP."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs, urlsplit
@@ -16,14 +17,21 @@ from urllib.parse import parse_qs, urlsplit
 class Asked:
     """What a client asks for."""
 
+    method: str
     path: str
     query: Mapping[str, str]
-    headers: Mapping[str, str]
+    headers: Message
+    body: Any
+    """None where there is none."""
 
     @property
     def url(self) -> str:
         """Without the query."""
-        return f"http://{self.headers['Host']}{self.path}"
+        return f"{self.origin}{self.path}"
+
+    @property
+    def origin(self) -> str:
+        return f"http://{self.headers['Host']}"
 
 
 Answer: TypeAlias = tuple[int, Any]
@@ -32,20 +40,28 @@ Answer: TypeAlias = tuple[int, Any]
 
 @contextmanager
 def serve(answer: Callable[[Asked], Answer]) -> Iterator[str]:
-    """Answer every GET; yield the address."""
+    """Answer on a free port; yield the address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             parts = urlsplit(self.path)
-            query = {key: values[0] for key, values in parse_qs(parts.query).items()}
-            headers = dict(self.headers.items())
-            status, found = answer(Asked(path=parts.path, query=query, headers=headers))
-            body = json.dumps(found).encode()
+            length = int(self.headers.get("Content-Length") or 0)
+            asked = Asked(
+                method=self.command,
+                path=parts.path,
+                query={key: values[0] for key, values in parse_qs(parts.query).items()},
+                headers=self.headers,
+                body=json.loads(self.rfile.read(length)) if length else None,
+            )
+            status, found = answer(asked)
+            data = json.dumps(found).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Length", str(len(data)))
             self.end_headers()
-            self.wfile.write(body)
+            self.wfile.write(data)
+
+        do_POST = do_PATCH = do_GET  # noqa: N815 - the names that it looks for
 
         def log_message(self, format: str, *args: Any) -> None:
             pass
