@@ -22,7 +22,6 @@ constexpr std::size_t kLine = 64;
 constexpr auto kNap = std::chrono::microseconds(50);
 constexpr int kTurns = 16;  // given to others before a sleep
 constexpr auto kTurn = std::chrono::milliseconds(1);  // that another rank's may take
-constexpr int kMostShy = 1024;
 
 }  // namespace
 
@@ -155,16 +154,15 @@ bool Engine::give_way() {
     for (int turn = 0; turn < kTurns; ++turn) {
         const auto before = Clock::now();
         sched_yield();
-        const bool slow = Clock::now() - before > kTurn;
-        if (slow) {
+        if (Clock::now() - before > kTurn) {
             shy_ = shyness_;
             shyness_ = std::min(2 * shyness_, kMostShy);
+            return step();
         }
         if (step()) {
-            if (!slow) shyness_ = kLeastShy;
+            shyness_ = kLeastShy;
             return true;
         }
-        if (slow) return false;
     }
     return false;
 }

@@ -102,8 +102,8 @@ class Engine {
     std::uint64_t filling_ = 0, fills_ = 0, adding_ = 0, draining_ = 0, drains_ = 0;
 
     bool napped_ = false;  // nothing has moved since
-    static constexpr int kLeastShy = 16;
-    int shy_ = 0;               // sleeps before turns are given again
+    static constexpr int kLeastShy = 16, kMostShy = 1024;
+    int shy_ = 0;              // sleeps before turns are given again
     int shyness_ = kLeastShy;  // such sleeps, once a turn took long
 
     std::atomic<bool> resting_{false};

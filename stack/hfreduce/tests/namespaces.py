@@ -43,9 +43,6 @@ class Nodes(bench.Nodes):
         self._folder = Path(tempfile.mkdtemp(prefix="hfreduce-test-"))
         super().__init__(*zones, order=order)
 
-    def __enter__(self) -> Nodes:
-        return self
-
     def environment(self, node: int) -> dict[str, str]:
         """Return what a rank on the node is told."""
         position = self.order.index(node)

@@ -19,6 +19,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from types import TracebackType
+from typing import Self
 
 DEVICE = "eth0"
 NETWORK = "10.77.0"
@@ -80,7 +81,7 @@ class Nodes:
         for holder in self._holders:
             holder.wait()
 
-    def __enter__(self) -> Nodes:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
