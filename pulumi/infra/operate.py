@@ -21,6 +21,7 @@ from fireflyer.design.replica import plan_replica
 from fireflyer.errors import IntentError, OperatingError
 from fireflyer.load.replica import PROJECT, load_replica
 from fireflyer.model.provider_facts import ProviderFacts
+from fireflyer.model.replica import UTC_FORMAT
 from fireflyer.model.replica_plan import ReplicaPlan
 from fireflyer.paths import REPOSITORY
 from fireflyer.render.replica import as_text
@@ -84,7 +85,7 @@ def up(plan: ReplicaPlan, open_stack: Open) -> int:
     """Raise a replica whose checks passed, and write down its inventory."""
     stack = open_stack(plan.name)
     expires = datetime.now(UTC) + timedelta(hours=plan.intent.ttl_hours)
-    stack.set_config(f"{PROJECT}:expires", _plain(f"{expires:%Y-%m-%dT%H:%M:%SZ}"))
+    stack.set_config(f"{PROJECT}:expires", _plain(f"{expires:{UTC_FORMAT}}"))
     try:
         result = stack.up(on_output=_tell)
     except Exception as error:

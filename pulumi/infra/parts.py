@@ -13,6 +13,9 @@ from fireflyer.model.replica_plan import PlannedHost, ReplicaPlan
 
 Text: TypeAlias = "Output[str]"
 Mail: TypeAlias = "Output[str] | None"
+WARN_AT_PERCENT = (50, 80, 100)
+"""Of the budget."""
+NAME_TTL_S = 60
 
 
 class NetworkPart(Protocol):

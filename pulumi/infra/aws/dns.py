@@ -6,10 +6,8 @@ import pulumi_aws as aws
 from pulumi import ComponentResource, ResourceOptions
 
 from fireflyer.model.replica_plan import ReplicaPlan
-from infra.parts import NetworkPart
+from infra.parts import NAME_TTL_S, NetworkPart
 from infra.tags import tags
-
-TTL_S = 60
 
 
 class Dns(ComponentResource):
@@ -34,7 +32,7 @@ class Dns(ComponentResource):
                     zone_id=zone.zone_id,
                     name=f"{name}.{plan.domain}",
                     type="A",
-                    ttl=TTL_S,
+                    ttl=NAME_TTL_S,
                     records=[str(address)],
                     opts=child,
                 )

@@ -9,10 +9,9 @@ import pulumi_aws as aws
 from pulumi import ComponentResource, Output, ResourceOptions
 
 from fireflyer.model.replica_plan import ReplicaPlan
-from infra.parts import Mail
+from infra.parts import WARN_AT_PERCENT, Mail
 from infra.tags import REPLICA, identity, tags
 
-WARN_AT_PERCENT = (50, 80, 100)
 BROKEN_AFTER_MINUTES = 5
 
 

@@ -7,6 +7,7 @@ from pulumi_azure_native import network as net
 
 from infra.azure.home import Home
 from infra.azure.machine import Frame, Start, machine
+from infra.azure.network import public_address
 from infra.parts import Ground
 from infra.tags import tags
 
@@ -23,17 +24,7 @@ class Bastion(ComponentResource):
         plan, child = ground.plan, ResourceOptions(parent=self)
         assert plan.bastion is not None
         assert ground.security.bastion is not None
-        labels = tags(plan, "bastion")
-        address = net.PublicIPAddress(
-            "bastion",
-            public_ip_address_name="bastion",
-            resource_group_name=home.name,
-            location=home.location,
-            public_ip_allocation_method="Static",
-            sku={"name": "Standard"},
-            tags=labels,
-            opts=child,
-        )
+        address = public_address("bastion", home, plan, child)
         interface = net.NetworkInterface(
             "bastion",
             network_interface_name="bastion",
@@ -49,7 +40,7 @@ class Bastion(ComponentResource):
                 }
             ],
             network_security_group={"id": ground.security.bastion},
-            tags=labels,
+            tags=tags(plan, "bastion"),
             opts=child,
         )
         self.id = machine(

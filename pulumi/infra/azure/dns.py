@@ -7,10 +7,8 @@ from pulumi_azure_native import privatedns
 
 from fireflyer.model.replica_plan import ReplicaPlan
 from infra.azure.home import Home
-from infra.parts import NetworkPart
+from infra.parts import NAME_TTL_S, NetworkPart
 from infra.tags import tags
-
-TTL_S = 60
 
 
 class Dns(ComponentResource):
@@ -49,7 +47,7 @@ class Dns(ComponentResource):
                     private_zone_name=zone.name,
                     resource_group_name=home.name,
                     record_type="A",
-                    ttl=TTL_S,
+                    ttl=NAME_TTL_S,
                     a_records=[{"ipv4_address": str(address)}],
                     opts=child,
                 )

@@ -45,16 +45,7 @@ class Network(ComponentResource):
 
     def _nat(self) -> Output[str]:
         """Let hosts fetch packages. The address is the translator's; no host has one."""
-        address = net.PublicIPAddress(
-            "nat",
-            public_ip_address_name="nat",
-            resource_group_name=self.home.name,
-            location=self.home.location,
-            public_ip_allocation_method="Static",
-            sku={"name": "Standard"},
-            tags=tags(self.plan, "nat"),
-            opts=self.child,
-        )
+        address = public_address("nat", self.home, self.plan, self.child)
         return net.NatGateway(
             "nat",
             nat_gateway_name="nat",
@@ -67,13 +58,29 @@ class Network(ComponentResource):
         ).id
 
 
+def public_address(
+    name: str, home: Home, plan: ReplicaPlan, opts: ResourceOptions
+) -> net.PublicIPAddress:
+    """Declare an address that stays."""
+    return net.PublicIPAddress(
+        name,
+        public_ip_address_name=name,
+        resource_group_name=home.name,
+        location=home.location,
+        public_ip_allocation_method="Static",
+        sku={"name": "Standard"},
+        tags=tags(plan, name),
+        opts=opts,
+    )
+
+
 def _subnet(subnet: PlannedSubnet, nat: Output[str] | None) -> net.SubnetArgs:
-    translated = nat is not None and subnet.kind != "public"
+    closed = subnet.kind != "public"
     return net.SubnetArgs(
         name=subnet.name,
         address_prefix=str(subnet.network),
         default_outbound_access=False,
         # Object storage without a way out: packages and data sets may be mirrored there.
-        service_endpoints=[{"service": "Microsoft.Storage"}] if subnet.kind != "public" else None,
-        nat_gateway=net.NatGatewayArgs(id=nat) if nat is not None and translated else None,
+        service_endpoints=[{"service": "Microsoft.Storage"}] if closed else None,
+        nat_gateway=net.NatGatewayArgs(id=nat) if nat is not None and closed else None,
     )

@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from pulumi import ComponentResource, Output, ResourceOptions
 from pulumi_azure_native import consumption, monitor
 
+from fireflyer.model.replica import UTC_FORMAT
 from fireflyer.model.replica_plan import ReplicaPlan
 from infra.azure.home import Home
-from infra.parts import Mail
+from infra.parts import WARN_AT_PERCENT, Mail
 from infra.tags import identity, tags
 
-WARN_AT_PERCENT = (50, 80, 100)
 HOURS_A_DAY = 24
 
 
@@ -120,5 +120,5 @@ def month_of_start(expires: str, ttl_hours: int) -> str:
     >>> month_of_start("2030-01-01T06:00:00Z", 8)
     '2029-12-01T00:00:00Z'
     """
-    start = datetime.strptime(expires, "%Y-%m-%dT%H:%M:%SZ") - timedelta(hours=ttl_hours)
+    start = datetime.strptime(expires, UTC_FORMAT) - timedelta(hours=ttl_hours)
     return f"{start:%Y-%m}-01T00:00:00Z"

@@ -18,6 +18,7 @@ Text = Annotated[str, Field(min_length=1, max_length=200)]
 PublicKey = Annotated[
     str, Field(pattern=r"^(ssh-ed25519|ssh-rsa|ecdsa-sha2-\S+) [A-Za-z0-9+/=]{40,}")
 ]
+UTC_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 Utc = Annotated[str, Field(pattern=r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
 
 

@@ -16,6 +16,7 @@ from fireflyer.errors import Problem
 from fireflyer.model.fabric import Role
 from fireflyer.model.instance import InstanceType, Market, Provider
 from fireflyer.model.provider_facts import ProviderFacts, Reservation
+from fireflyer.model.replica import UTC_FORMAT
 from fireflyer.model.replica_plan import PlannedHost, ReplicaPlan
 
 
@@ -62,10 +63,10 @@ def _expiry(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
     if plan.expires is None:
         yield Check(what="expiry", said=f"{plan.intent.ttl_hours} h after it is made")
         return
-    when = datetime.strptime(plan.expires, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    when = datetime.strptime(plan.expires, UTC_FORMAT).replace(tzinfo=UTC)
     problem = None
     if when <= facts.asked_at:
-        limit = f"it is {facts.asked_at:%Y-%m-%dT%H:%M:%SZ} now"
+        limit = f"it is {facts.asked_at:{UTC_FORMAT}} now"
         remedy = "run make replica-up, which sets it anew"
         problem = _at(plan, "expires", plan.expires, limit, remedy)
     yield Check(what="expiry", said=plan.expires, problem=problem)
@@ -194,7 +195,7 @@ def _reservation_faults(
                 f"set replica.placement.group to {found.group}",
             )
     if found.ends is not None and found.ends <= facts.asked_at:
-        yield f"ended at {found.ends:%Y-%m-%dT%H:%M:%SZ}", "buy another"
+        yield f"ended at {found.ends:{UTC_FORMAT}}", "buy another"
 
 
 _KINDS = {"default": "reservation"}
