@@ -182,7 +182,7 @@ def _prove(options: argparse.Namespace) -> int:
         tree = options.artefacts or (default if default.is_dir() else None)
         if tree is None:
             tree = Path(scratch) / fabric.intent.name
-            groups = proved_groups(fabric)
+            groups = proved_groups()
             write_tree(tree, fabric.intent.name, batches(fabric, groups), groups)
             _say(f"proving a fresh rendering of {options.site}")
         else:

@@ -27,7 +27,7 @@ def quiet(step: str) -> None:
 
 
 def rendered(fabric: Fabric, folder: Path) -> Path:
-    groups = proved_groups(fabric)
+    groups = proved_groups()
     write_tree(folder / "tree", fabric.intent.name, batches(fabric, groups), groups)
     return folder / "tree"
 

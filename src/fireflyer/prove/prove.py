@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from fireflyer.errors import OperatingError
 from fireflyer.model.fabric import Fabric
-from fireflyer.prove.artefacts import artefact_findings
+from fireflyer.prove.artefacts import (
+    artefact_findings,
+    groups_of,
+    planned_files,
+    require_groups,
+)
 from fireflyer.prove.ethernet.part import frr_files, living_fabric
 from fireflyer.prove.infiniband.part import infiniband
 from fireflyer.prove.netbox import netbox
 from fireflyer.prove.part import Part, Progress, Proof
 from fireflyer.prove.switches.checks import switch_provers
 from fireflyer.render import GROUPS
+from fireflyer.verify.finding import Finding
 
 Prover: TypeAlias = Callable[[Fabric, Path, Progress], Part]
 """Given the fabric and its rendered tree."""
+Reader: TypeAlias = Callable[[Fabric, Path], tuple[Finding, ...]]
+"""Reads a group of files back. A finding's subject is the file's path below the tree, with
+`:LINE` where there is one."""
+
+READERS: Mapping[str, Reader] = {}
+"""By group. A switch system is read by its check suite where it has one."""
 
 
 def provers(fabric: Fabric) -> Mapping[str, Prover]:
@@ -29,30 +41,47 @@ def provers(fabric: Fabric) -> Mapping[str, Prover]:
     return {**switch_provers(fabric), "netbox": netbox, **routed}
 
 
-def proved_groups(fabric: Fabric) -> tuple[str, ...]:
-    """Return the groups of artefacts that `prove` loads."""
-    wanted = {"exports", *(("frr",) if fabric.is_ethernet else ("ibsim", "opensm"))}
-    if fabric.system is not None:
-        wanted.add(fabric.system)
-    return tuple(group for group in GROUPS if group in wanted)
+def proved_groups() -> tuple[str, ...]:
+    """Return the groups of artefacts that `prove` reads: all there are."""
+    return GROUPS
 
 
 def prove(fabric: Fabric, tree: Path, progress: Progress) -> Proof:
     """Load the rendered tree into real software and check what it computed.
 
     Raises:
-        OperatingError: the tree is none. A program that is missing or refuses its input fails
-            its part alone.
+        OperatingError: the tree is none, or lacks a group. A program that is missing or refuses
+            its input fails its part alone.
     """
     start = time.monotonic()
     tree = tree.resolve()
-    findings = list(artefact_findings(fabric, tree, proved_groups(fabric)))
-    parts = []
+    planned = planned_files(fabric)
+    groups = groups_of(planned)
+    require_groups(tree, groups)
+    parts = [_files(fabric, tree, groups, progress)]
     for name, prover in provers(fabric).items():
         try:
             part = prover(fabric, tree, progress)
         except OperatingError as error:  # what the others find is worth having
             part = Part(name=name, used="not brought to an end", lines=(), failed=str(error))
         parts.append(part)
-        findings += part.findings
+    findings = [finding for part in parts for finding in part.findings]
+    reported = {finding.subject.partition(":")[0] for finding in findings}
+    findings += artefact_findings(tree, planned, reported)
     return Proof(parts=tuple(parts), findings=tuple(findings), seconds=time.monotonic() - start)
+
+
+def _files(fabric: Fabric, tree: Path, groups: Sequence[str], progress: Progress) -> Part:
+    """Read every group of files back that has a reader."""
+    read = [group for group in groups if group in READERS]
+    findings: list[Finding] = []
+    for group in read:
+        progress(f"files: reading {group} back")
+        findings += READERS[group](fabric, tree)
+    return Part(
+        name="files",
+        used="this project's readers of each format",
+        lines=(f"groups read back      {len(read):>12}   {', '.join(read)}",),
+        data={"groups": read},
+        findings=tuple(findings),
+    )

@@ -1,0 +1,30 @@
+"""Read the text of a rendered file, or say why it cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from fireflyer.verify.finding import Finding
+from fireflyer.verify.rows import bounded, fault
+
+RENDER = "render the site again"
+
+
+def read(
+    tree: Path, path: str, findings: Callable[[str], Iterable[Finding]]
+) -> tuple[Finding, ...]:
+    """Return what is found in a file's text; that it is missing or no text is a finding too.
+
+    Args:
+        tree: A rendered tree.
+        path: Of the file, below the tree.
+        findings: Compares the text with the plan.
+    """
+    try:
+        text = (tree / path).read_bytes().decode()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return (fault(path, "the file is missing", remedy=RENDER),)
+    except UnicodeDecodeError as error:
+        return (fault(path, f"is not text in UTF-8: byte {error.start}", remedy=RENDER),)
+    return tuple(bounded(path, findings(text)))
