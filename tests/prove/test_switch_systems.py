@@ -286,9 +286,12 @@ def test_a_part_of_a_proof_says_what_was_left_out(
     fabric = lab_roce(tmp_path, "sonic", MARKED)
     tree = rendered(fabric, tmp_path)
     told: list[str] = []
-    models, read_back = (p(fabric, tree, told.append) for p in switch_provers(fabric).values())
+    provers = switch_provers(fabric).values()
+    models, read_back, ports = (prove(fabric, tree, told.append) for prove in provers)
     assert (models.name, models.lines) == ("sonic-models", ())
     assert models.skipped.startswith("FIREFLYER_SONIC_YANG names no folder")
     assert read_back.data["files"] == len(fabric.switches)
     assert read_back.lines == ("configurations read             11",)
-    assert told == ["sonic-models: 11 switch configurations", "sonic: 11 switch configurations"]
+    assert (ports.data["files"], ports.findings) == (11, ())
+    names = ("sonic-models", "sonic", "sonic-ports")
+    assert told == [f"{name}: 11 switch configurations" for name in names]

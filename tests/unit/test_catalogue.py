@@ -9,8 +9,9 @@ import pytest
 
 from fireflyer.errors import IntentError
 from fireflyer.load.catalogue import load_catalogue
-from fireflyer.model.hardware import Gpu, Nic
+from fireflyer.model.hardware import Gpu, Nic, System
 from fireflyer.paths import HARDWARE
+from fireflyer.prove.switches.port_table import published
 
 CATALOGUE = load_catalogue()
 
@@ -22,6 +23,39 @@ def test_switch(name: str) -> None:
     assert len(set(names)) == model.ports
     assert (model.technology, model.port_gbps) in CATALOGUE.cables
     assert model.power_w < 5000
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, model in CATALOGUE.switches.items() if model.port_table]
+)
+@pytest.mark.parametrize("system", ["sonic", "eos"])
+def test_ports_are_those_that_the_platform_publishes(name: str, system: System) -> None:
+    model = CATALOGUE.switches[name]
+    assert model.port_table is not None
+    table = published(model.port_table, system)
+    if system not in model.interfaces or not table:
+        return
+    names = model.port_names(system)
+    assert set(names) <= set(table)
+    if name != "lab-8-roce":  # eight of 32
+        service = set(table) - set(names)
+        assert len(service) == len(table) - model.ports <= 2
+    for port, said in zip(names, model.sonic_ports, strict=False):
+        assert table[port] == {
+            "lanes": ",".join(str(lane) for lane in said.lanes),
+            "alias": said.alias,
+            "index": str(said.index),
+        }
+
+
+def test_a_cage_of_the_sn4600_has_eight_lanes() -> None:
+    """SONiC's platform.json of x86_64-mlnx_msn4600-r0: Ethernet4 and Ethernet252."""
+    ports = CATALOGUE.switches["sn4600"].sonic_ports
+    assert [list(ports[n].lanes) for n in (1, 2, 63)] == [
+        [8, 9, 10, 11],
+        [16, 17, 18, 19],
+        [504, 505, 506, 507],
+    ]
 
 
 @pytest.mark.parametrize("name", CATALOGUE.nodes)

@@ -51,10 +51,13 @@ def test_every_port_is_there_and_only_cabled_ones_are_up(lab: Fabric) -> None:
         assert up == tables["DEVICE_NEIGHBOR"].keys() == tables["PFC_WD"].keys() - {"GLOBAL"}
 
 
-def test_lanes_follow_one_another(lab: Fabric) -> None:
+def test_ports_are_the_platforms(lab: Fabric) -> None:
+    """Of the virtual switch: lanes in no order, indexes from 0."""
     for _, tables in both(lab):
-        lanes = [int(lane) for port in tables["PORT"].values() for lane in port["lanes"].split(",")]
-        assert lanes == list(range(len(lanes)))
+        rows = [tables["PORT"][f"Ethernet{4 * n}"] for n in range(8)]
+        assert [row["lanes"] for row in rows[3:6]] == ["37,38,39,40", "45,46,47,48", "41,42,43,44"]
+        assert [row["alias"] for row in rows[:2]] == ["fortyGigE0/0", "fortyGigE0/4"]
+        assert [row["index"] for row in rows] == [str(n) for n in range(8)]
 
 
 def test_every_code_point_has_a_class(lab: Fabric) -> None:

@@ -20,8 +20,8 @@ from fireflyer.design.switch_config import switch_configs
 from fireflyer.design.traffic import percentages
 from fireflyer.load import load_site
 from fireflyer.model.fabric import Layer
-from fireflyer.model.hardware import SwitchBuffer
 from fireflyer.model.switch_config import PortRole
+from fireflyer.model.switch_parts import SwitchBuffer
 
 BUFFER = SwitchBuffer(
     total_bytes=1 << 26, cell_bytes=144, pfc_response_quanta=905, lossless_queues=4

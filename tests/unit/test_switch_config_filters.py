@@ -35,6 +35,63 @@ def test_sonic_keeps_what_the_platform_put_there_and_drops_what_is_the_files_own
     }
 
 
+PORT = {"lanes": "8,9,10,11", "alias": "etp2", "index": "2", "subport": "0", "mtu": "9100"}
+METADATA = {
+    "hwsku": "ACS-MSN4600",
+    "platform": "x86_64-mlnx_msn4600-r0",
+    "mac": "02:00:00:00:00:01",
+}
+
+
+def test_sonic_keeps_the_platforms_own_alias_and_index_and_its_other_ports() -> None:
+    running = {
+        "PORT": {"Ethernet4": PORT, "Ethernet512": {"lanes": "512", "speed": "25000"}},
+        "DEVICE_METADATA": {"localhost": METADATA},
+    }
+    rendered = {
+        "PORT": {
+            "Ethernet4": PORT | {"alias": "Ethernet4", "index": "9", "mtu": "9214"},
+            "Ethernet8": {"lanes": "16,17,18,19", "mtu": "9214"},
+        },
+        "DEVICE_METADATA": {"localhost": METADATA | {"hostname": "a-leaf01", "mac": "other"}},
+    }
+    text = filters.merged(json.dumps(rendered), "{}", "sonic", json.dumps(running))
+    assert json.loads(text) == {
+        "PORT": {
+            "Ethernet4": PORT | {"mtu": "9214"},
+            "Ethernet8": {"lanes": "16,17,18,19", "mtu": "9214"},
+            "Ethernet512": {"lanes": "512", "speed": "25000"},
+        },
+        "DEVICE_METADATA": {"localhost": METADATA | {"hostname": "a-leaf01"}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "fields", "said"),
+    [
+        (
+            "PORT",
+            "Ethernet4",
+            PORT | {"lanes": "4,5,6,7"},
+            "lanes of Ethernet4 is 8,9,10,11, the file has 4,5,6,7: check its SKU or breakout",
+        ),
+        (
+            "DEVICE_METADATA",
+            "localhost",
+            METADATA | {"hwsku": "ACS-MSN4600C"},
+            "hwsku of localhost is ACS-MSN4600, the file has ACS-MSN4600C: check its SKU",
+        ),
+    ],
+)
+def test_sonic_of_another_platform_is_refused(
+    table: str, row: str, fields: dict[str, str], said: str
+) -> None:
+    running = {"PORT": {"Ethernet4": PORT}, "DEVICE_METADATA": {"localhost": METADATA}}
+    rendered = json.dumps({table: {row: fields}})
+    with pytest.raises(ValueError, match=said):
+        filters.merged(rendered, "{}", "sonic", json.dumps(running))
+
+
 def test_nvue_gets_users_beside_what_was_rendered() -> None:
     rendered = "- header: {model: x}\n- set:\n    system: {hostname: leaf}\n"
     secrets = "system: {aaa: {user: {ada: {role: system-admin}}}}"

@@ -11,9 +11,15 @@ from typing import Any
 
 import yaml
 
-KEPT_FIELDS = ("DEVICE_METADATA", "PORT")
-"""SONiC tables whose rows also hold what the platform put there (MAC, lanes): added to, not
-replaced. Other tables that the rendered file has are its own; tables it lacks are left alone."""
+PLATFORM_FIELDS = {
+    "DEVICE_METADATA": ("platform", "hwsku", "mac"),
+    "PORT": ("lanes", "alias", "index", "subport"),
+}
+"""SONiC tables whose rows also hold what the platform put there: rows and fields that the rendered
+file lacks stay, and of these fields the switch's own value stays. Other tables that the rendered
+file has are its own; tables it lacks are left alone."""
+REFUSED_FIELDS = {"platform": "its image", "hwsku": "its SKU", "lanes": "its SKU or breakout"}
+"""Fields that show, where they differ, that the file is for another switch, and what to check."""
 MASK = "********"
 SECRETS = re.compile(
     r"\$(?:1|5|6|y|7|2[aby]?|argon2\w*)\$[^\s\"',]+"  # crypt(5)
@@ -49,9 +55,22 @@ def merged(rendered: str, secrets: str | None, system: str, running: str) -> str
 def _sonic(rendered: dict[str, Any], secrets: dict[str, Any], running: str) -> dict[str, Any]:
     before: dict[str, Any] = json.loads(running or "{}")
     wanted = _deep(rendered, secrets)
-    for table in KEPT_FIELDS:
+    refused: list[str] = []
+    for table, names in PLATFORM_FIELDS.items():
+        there = before.get(table, {})
         for row, fields in wanted.get(table, {}).items():
-            wanted[table][row] = {**before.get(table, {}).get(row, {}), **fields}
+            own = {name: there[row][name] for name in names if name in there.get(row, {})}
+            refused += [
+                f"{name} of {row} is {own[name]}, the file has {fields[name]}: check {hint}"
+                for name, hint in REFUSED_FIELDS.items()
+                if name in own and name in fields and own[name] != fields[name]
+            ]
+            wanted[table][row] = {**there.get(row, {}), **fields, **own}
+        if table in wanted:
+            wanted[table] = {**there, **wanted[table]}
+    if refused:
+        more = f"; {len(refused) - 3} more" if len(refused) > 3 else ""
+        raise ValueError(f"The file is for another switch: {'; '.join(refused[:3])}{more}")
     return {**before, **wanted}
 
 

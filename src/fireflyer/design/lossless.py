@@ -14,9 +14,10 @@ from math import ceil
 from fireflyer.errors import Problem
 from fireflyer.load import Site
 from fireflyer.model.fabric import Cable, Layer, Switch
-from fireflyer.model.hardware import SwitchBuffer, SwitchModel
+from fireflyer.model.hardware import SwitchModel
 from fireflyer.model.intent import Cluster, EthernetIntent
 from fireflyer.model.switch_config import Ecn, Lossless, LosslessProfile, PortConfig
+from fireflyer.model.switch_parts import SwitchBuffer
 
 CABLE_NS_PER_M = 5.0
 """Light in fibre takes 4.9 ns a metre, a signal in copper 4.5: the slower, rounded up."""

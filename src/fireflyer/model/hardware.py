@@ -4,41 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from string import ascii_lowercase
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
 from fireflyer.model.base import Name, Record
+from fireflyer.model.switch_parts import Count, Index, SonicPlatform, SonicPort, SwitchBuffer
 
-Count = Annotated[int, Field(ge=1)]
-Index = Annotated[int, Field(ge=0)]
 Watts = Annotated[float, Field(gt=0, le=100_000)]
 
 
+Technology = Literal["infiniband", "ethernet"]
 System = Literal["mlnxos", "sonic", "nvue", "eos", "frr"]
 """An operating system whose configuration is rendered."""
+SYSTEMS: Final[Mapping[Technology, tuple[System, ...]]] = {
+    "infiniband": ("mlnxos",),
+    "ethernet": ("sonic", "nvue", "eos", "frr"),
+}
+"""The systems of each technology's switches."""
 Connector = Literal["qsfp56", "qsfp112", "osfp", "qsfp-dd"]
 Medium = Literal["dac", "aoc", "dac-splitter", "aoc-splitter", "fibre"]
 MEDIA: Final[tuple[Medium, ...]] = ("dac", "aoc", "dac-splitter", "aoc-splitter", "fibre")
-
-
-class SwitchBuffer(Record):
-    """Packet memory of an Ethernet switch, and how fast it reacts."""
-
-    total_bytes: Count
-    cell_bytes: Count
-    """Memory is given out in cells; every figure is rounded up to them."""
-    pfc_response_quanta: Count
-    """Time to stop after a PFC frame has come in, in quanta of 512 bits (IEEE 802.3 31B.3.7)."""
-    lossless_queues: Count
-    """Queues a port can keep lossless."""
-
-
-class SonicModel(Record):
-    """A switch as SONiC names it."""
-
-    platform: str
-    hwsku: str
 
 
 class SwitchModel(Record):
@@ -46,7 +34,7 @@ class SwitchModel(Record):
 
     name: Name
     description: str
-    technology: Literal["infiniband", "ethernet"]
+    technology: Technology
     ports: Annotated[int, Field(ge=2, le=1024)]
     port_gbps: Count
     connector: Connector
@@ -56,10 +44,11 @@ class SwitchModel(Record):
     port_name: Annotated[str, Field(pattern=r"\{(port|cage)\}")]
     """The vendor's name of a port on the front panel, for labels and cable lists.
 
-    `{port}` stands for its number, `{cage}` and `{leg}` (from 1) or `{leg0}` (from 0) for its
-    cage and its place in it, `{lane}` for the number of its first lane, from 0.
+    `{port}` stands for its number, `{cage}` and `{leg}` (from 1), `{leg0}` (from 0) or
+    `{letter}` (from a) for its cage and its place in it, `{offset}` for the number of lanes that
+    the ports before it have.
     """
-    interfaces: Mapping[System, Annotated[str, Field(pattern=r"\{(port|cage|lane)\}")]] = {}
+    interfaces: Mapping[System, Annotated[str, Field(pattern=r"\{(port|cage|offset)\}")]] = {}
     """The same port's name in each system that runs on this switch; the first is the default."""
     rack_units: Count
     power_w: Watts
@@ -67,8 +56,55 @@ class SwitchModel(Record):
     relative_price: Annotated[float, Field(ge=0)]
     """Price in the unit of the paper's Table III, with the switch's share of cables."""
     buffer: SwitchBuffer | None = None
-    sonic: SonicModel | None = None
+    sonic: SonicPlatform | None = None
+    """Where SONiC is one of `interfaces`."""
+    port_table: Name | None = None
+    """The platform's published ports, `hardware/ports/NAME.csv`, which `prove` compares with."""
     source: str
+
+    @model_validator(mode="after")
+    def _systems_can_be_configured(self) -> Self:
+        fitting = SYSTEMS[self.technology]
+        if strange := [system for system in self.interfaces if system not in fitting]:
+            raise ValueError(
+                f"interfaces names {strange[0]}, which runs on no {self.technology} switch here:"
+                f" use {', '.join(fitting)}"
+            )
+        if ("sonic" in self.interfaces) != (self.sonic is not None):
+            raise ValueError("interfaces.sonic and sonic belong together: add the other one")
+        return self
+
+    @model_validator(mode="after")
+    def _ports_have_names_of_their_own(self) -> Self:
+        templates = {"port_name": self.port_name}
+        templates |= {f"interfaces.{name}": text for name, text in self.interfaces.items()}
+        if self.sonic is not None:
+            templates["sonic.alias"] = self.sonic.alias
+        for key, template in templates.items():
+            try:
+                names = {self._named(template, port) for port in range(1, self.ports + 1)}
+            except (KeyError, IndexError, ValueError):
+                raise ValueError(
+                    f"{key} is {template!r}: use {{port}}, {{cage}}, {{leg}}, {{leg0}},"
+                    " {letter} and {offset} alone"
+                ) from None
+            if len(names) < self.ports:
+                raise ValueError(f"{key} is {template!r}: gives {self.ports} ports one name twice")
+        return self
+
+    @model_validator(mode="after")
+    def _no_lane_is_wired_twice(self) -> Self:
+        if self.sonic is None:
+            return self
+        if self.sonic.first_lanes and len(self.sonic.first_lanes) != self.ports:
+            raise ValueError(
+                f"sonic.first_lanes has {len(self.sonic.first_lanes)} lanes for {self.ports} ports"
+            )
+        lanes = [lane for port in self.sonic_ports for lane in port.lanes]
+        if len(set(lanes)) < len(lanes):
+            given = "first_lanes" if self.sonic.first_lanes else "cage_lanes"
+            raise ValueError(f"sonic.{given} gives two ports one lane")
+        return self
 
     @property
     def rack_power_w(self) -> float:
@@ -90,9 +126,25 @@ class SwitchModel(Record):
             return tuple(self.port(number) for number in numbers)
         return tuple(self.interface(system, number) for number in numbers)
 
-    def first_lane(self, number: int) -> int:
-        """Return the number of a port's first lane, counted from 0."""
-        return (number - 1) * self.lanes_per_port
+    @cached_property
+    def sonic_ports(self) -> tuple[SonicPort, ...]:
+        """The ports in order as SONiC's platform has them; none where it does not run."""
+        if self.sonic is None:
+            return ()
+        found = []
+        for number in range(1, self.ports + 1):
+            cage, leg = self.cage(number)
+            first = self.sonic.first_lane(number, cage)
+            if self.sonic.cage_lanes is not None:
+                first += (leg - 1) * self.lanes_per_port
+            port = SonicPort(
+                lanes=range(first, first + self.lanes_per_port),
+                alias=self._named(self.sonic.alias, number),
+                index=self.sonic.first_index + cage - 1,
+                subport=leg if self.ports_per_cage > 1 else 0,
+            )
+            found.append(port)
+        return tuple(found)
 
     def cage(self, number: int) -> tuple[int, int]:
         """Return a port's cage and its place in it, both from 1."""
@@ -102,7 +154,12 @@ class SwitchModel(Record):
     def _named(self, template: str, number: int) -> str:
         cage, leg = self.cage(number)
         return template.format(
-            port=number, cage=cage, leg=leg, leg0=leg - 1, lane=self.first_lane(number)
+            port=number,
+            cage=cage,
+            leg=leg,
+            leg0=leg - 1,
+            letter=ascii_lowercase[leg - 1],
+            offset=(number - 1) * self.lanes_per_port,
         )
 
 
@@ -233,7 +290,7 @@ class CableFamily(Record):
     """Cables for one link speed; the first offer that reaches is the one to buy."""
 
     name: Name
-    technology: Literal["infiniband", "ethernet"]
+    technology: Technology
     gbps: Count
     offers: Annotated[tuple[CableOffer, ...], Field(min_length=1)]
     source: str

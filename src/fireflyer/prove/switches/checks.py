@@ -9,15 +9,26 @@ from typing import TypeAlias
 from fireflyer.model.fabric import Fabric
 from fireflyer.model.hardware import System
 from fireflyer.prove.part import Part, Progress
-from fireflyer.prove.switches import eos_avd, mlnxos_shape, nvue_shape, sonic_shape, sonic_yang
+from fireflyer.prove.switches import (
+    eos_avd,
+    mlnxos_shape,
+    nvue_shape,
+    port_table,
+    sonic_shape,
+    sonic_yang,
+)
 from fireflyer.prove.switches.result import SwitchCheck
 
 Check: TypeAlias = Callable[[Fabric, Path], SwitchCheck]
 
 CHECKS: Mapping[System, Mapping[str, Check]] = {
-    "sonic": {"sonic-models": sonic_yang.check, "sonic": sonic_shape.check},
+    "sonic": {
+        "sonic-models": sonic_yang.check,
+        "sonic": sonic_shape.check,
+        "sonic-ports": port_table.CHECKS["sonic"],
+    },
     "nvue": {"nvue": nvue_shape.check},
-    "eos": {"eos": eos_avd.check},
+    "eos": {"eos": eos_avd.check, "eos-ports": port_table.CHECKS["eos"]},
     "mlnxos": {"mlnxos": mlnxos_shape.check},
 }
 """By system, and by the name of the part of a proof."""

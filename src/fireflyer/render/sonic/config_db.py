@@ -1,7 +1,8 @@
 """SONiC's `config_db.json` of each switch, a row a line.
 
 Tables are as in SONiC's YANG models (sonic-buildimage, src/sonic-yang-models); ports are
-those that the switch's SKU makes (its hwsku.json), so no breakout is asked for here. Rows
+those that the switch's SKU makes (its hwsku.json), so no breakout is asked for here, and what
+the platform says of them is in the hardware model. Rows
 that many switches share are made once: a large site has a hundred thousand ports.
 """
 
@@ -13,6 +14,7 @@ from functools import lru_cache
 from fireflyer.model.fabric import Fabric
 from fireflyer.model.hardware import SwitchModel
 from fireflyer.model.switch_config import PortConfig, PortRole, SwitchConfig
+from fireflyer.model.switch_parts import SonicPort
 from fireflyer.render.sonic import qos, routing, system
 from fireflyer.render.sonic.rows import Table, lines, table
 from fireflyer.render.switch_files import switch_files
@@ -44,34 +46,24 @@ def tables(config: SwitchConfig) -> Iterator[Table]:
 
 
 def _port(model: SwitchModel, mtu: int, port: PortConfig) -> str:
-    cage, leg = model.cage(port.number)
-    first = model.first_lane(port.number)
-    head = _head(
-        port.name,
-        first,
-        model.lanes_per_port,
-        cage,
-        leg if model.ports_per_cage > 1 else 0,
-        port.gbps,
-        mtu,
-    )
+    platform = model.sonic_ports[port.number - 1]
+    head = _head(port.name, platform, port.gbps, mtu)
     if not port.in_use:
         return f'{head}, "admin_status": "down"}}'
     return f'{head}, "admin_status": "up", "description": "{port.peer} {port.peer_port}"}}'
 
 
 @lru_cache(maxsize=4096)
-def _head(name: str, first: int, width: int, cage: int, leg: int, gbps: int, mtu: int) -> str:
+def _head(name: str, platform: SonicPort, gbps: int, mtu: int) -> str:
     """Return the part of a port's row that no cable changes.
 
-    The alias is what LLDP calls the port: the same name as everywhere else. Reed-Solomon
-    error correction is part of every PAM4 link (IEEE 802.3, clauses 91 and 119).
+    Reed-Solomon error correction is part of every PAM4 link (IEEE 802.3, clauses 91 and 119).
     """
-    lanes = ",".join(str(lane) for lane in range(first, first + width))
+    lanes = ",".join(str(lane) for lane in platform.lanes)
     return (
-        f'"{name}": {{"alias": "{name}", "lanes": "{lanes}", "index": "{cage}",'
-        f' "subport": "{leg}", "speed": "{gbps * 1000}", "mtu": "{mtu}", "fec": "rs",'
-        ' "autoneg": "off"'
+        f'"{name}": {{"alias": "{platform.alias}", "lanes": "{lanes}",'
+        f' "index": "{platform.index}", "subport": "{platform.subport}",'
+        f' "speed": "{gbps * 1000}", "mtu": "{mtu}", "fec": "rs", "autoneg": "off"'
     )
 
 
