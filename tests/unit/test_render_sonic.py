@@ -77,8 +77,8 @@ def test_lossless_groups_are_alone_and_reserve_what_they_need(lab: Fabric) -> No
         for port in (p for p in config.ports if p.role is not PortRole.UNUSED):
             profile = tables["BUFFER_PROFILE"][tables["BUFFER_PG"][f"{port.name}|1-3"]["profile"]]
             planned = config.lossless.by_cable[port.gbps, port.cable_m]
-            assert int(profile["xoff"]) == planned.headroom_bytes
-            assert int(profile["size"]) == planned.headroom_bytes + planned.xon_bytes
+            assert int(profile["xoff"]) == planned.xoff_bytes
+            assert int(profile["size"]) == planned.xoff_bytes + planned.xon_bytes
 
 
 def test_no_cable_has_a_length_by_which_profiles_are_replaced(lab: Fabric) -> None:
@@ -88,7 +88,7 @@ def test_no_cable_has_a_length_by_which_profiles_are_replaced(lab: Fabric) -> No
         assert tables["DEVICE_METADATA"]["localhost"]["buffer_model"] == "traditional"
 
 
-def test_pool_and_reserves_are_the_whole_memory(lab: Fabric) -> None:
+def test_pools_and_lossless_groups_fit_the_memory(lab: Fabric) -> None:
     for config, tables in both(lab):
         reserved = 0
         for key, group in tables["BUFFER_PG"].items():
@@ -96,8 +96,13 @@ def test_pool_and_reserves_are_the_whole_memory(lab: Fabric) -> None:
             count = int(last or first) - int(first) + 1
             reserved += count * int(tables["BUFFER_PROFILE"][group["profile"]]["size"])
         assert config.model.buffer is not None
-        pool = int(tables["BUFFER_POOL"]["ingress_lossless_pool"]["size"])
-        assert pool + reserved == config.model.buffer.total_bytes
+        pools = {name: int(pool["size"]) for name, pool in tables["BUFFER_POOL"].items()}
+        # Each port's droppable and own groups and its mirror, and the switch's own packets.
+        ports = len(config.ports_in_use)
+        rest = ports * (2 * 19 + 10) * 1024 + 256 * 1024
+        assert pools["ingress_lossless_pool"] + reserved + rest == config.model.buffer.total_bytes
+        assert pools["egress_lossy_pool"] == pools["ingress_lossless_pool"]
+        assert pools["egress_lossless_pool"] == config.model.buffer.total_bytes
 
 
 def test_unnumbered_sessions_are_at_ports(lab: Fabric) -> None:

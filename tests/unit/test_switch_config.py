@@ -2,53 +2,24 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import REPO, MakeSite
 from tests.sites import ETHERNET, PLANES
+from tests.switches import MARKED, lab_roce
 
 from fireflyer.design import design
 from fireflyer.design.asn import LEAVES, PER_TREE, SPINES, asn
-from fireflyer.design.lossless import headroom_bytes
 from fireflyer.design.switch_config import switch_configs
 from fireflyer.design.traffic import percentages
 from fireflyer.load import load_site
 from fireflyer.model.fabric import Layer
-from fireflyer.model.switch_config import PortRole
-from fireflyer.model.switch_parts import SwitchBuffer
-
-BUFFER = SwitchBuffer(
-    total_bytes=1 << 26, cell_bytes=144, pfc_response_quanta=905, lossless_queues=4
-)
-
-
-@given(st.sampled_from([100, 200, 400, 800]), st.integers(0, 500), st.integers(1500, 9216))
-def test_headroom_holds_what_is_on_its_way(gbps: int, cable_m: int, mtu: int) -> None:
-    found = headroom_bytes(BUFFER, gbps, cable_m, mtu)
-    assert found % BUFFER.cell_bytes == 0
-    # Two frames, the round trip at the speed of light in fibre, and the response time.
-    least = 2 * mtu + 2 * cable_m / 2.1e8 * gbps * 1e9 / 8 + 905 * 64
-    assert found >= least
-    assert found <= headroom_bytes(BUFFER, gbps, cable_m + 1, mtu)
-
-
-def test_the_page_has_the_figures_that_are_computed() -> None:
-    page = (REPO / "docs" / "ethernet.md").read_text()
-    rows = re.findall(r"^\| (\d+) Gb/s \| (\d+) m \| ([0-9,]+) bytes", page, re.MULTILINE)
-    assert len(rows) == 4
-    site = load_site(REPO / "inventory" / "fire-flyer-roce")
-    models = {200: site.catalogue.switches["sn4600"], 400: site.catalogue.switches["sn5600"]}
-    for gbps, cable_m, said in rows:
-        buffer = models[int(gbps)].buffer
-        assert buffer is not None
-        found = headroom_bytes(buffer, int(gbps), int(cable_m), 9216)
-        assert found == int(said.replace(",", ""))
+from fireflyer.model.switch_config import Ecn, PortRole
 
 
 @given(st.lists(st.integers(1, 255), min_size=1, max_size=8))
@@ -128,17 +99,10 @@ def test_marking_follows_the_intent(dcqcn: bool) -> None:
         assert 0 < ecn.minimum_bytes < ecn.maximum_bytes < config.lossless.pool_bytes
 
 
-def test_headroom_and_pool_are_the_memory(make_site: MakeSite) -> None:
-    fabric = design(load_site(make_site("lab", ETHERNET)))
-    for config in switch_configs(fabric):
-        lossless = config.lossless
-        assert lossless is not None
-        assert config.model.buffer is not None
-        assert lossless.pool_bytes + lossless.headroom_bytes == config.model.buffer.total_bytes
-        used = Counter((p.gbps, p.cable_m) for p in config.ports if p.role is not PortRole.UNUSED)
-        assert {(p.gbps, p.cable_m) for p in lossless.profiles} == set(used)
-        queues = sum(queue.lossless for queue in config.queues)
-        by_key = {(p.gbps, p.cable_m): p.headroom_bytes for p in lossless.profiles}
-        assert lossless.headroom_bytes == queues * sum(
-            by_key[key] * count for key, count in used.items()
-        )
+@pytest.mark.parametrize("system", ["sonic", "nvue", "eos"])
+def test_marking_is_the_same_on_every_switch_of_a_site(system: str, tmp_path: Path) -> None:
+    configs = switch_configs(lab_roce(tmp_path, system, MARKED))
+    assert len({config.lossless.pool_bytes for config in configs if config.lossless}) > 1
+    assert {config.lossless.ecn for config in configs if config.lossless} == {
+        Ecn(minimum_bytes=150_000, maximum_bytes=1_500_000, maximum_percent=5)
+    }

@@ -1,52 +1,29 @@
-"""Lossless queues on Ethernet: headroom from speed and cable, the shared pool, marking.
-
-After a switch asks for a pause, these still arrive (IEEE 802.1Qbb; the sum is that of
-IEEE 802.1Q annex O): what the cable holds both ways, the frame that delays the pause on
-its way out, the frame that the sender had begun, and what it sends until it reacts.
-"""
+"""Lossless queues on Ethernet: headroom from speed and cable, the shared pool, marking."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from math import ceil
+from typing import Final
 
+from fireflyer.design.headroom import headroom, reserved_bytes
 from fireflyer.errors import Problem
 from fireflyer.load import Site
 from fireflyer.model.fabric import Cable, Layer, Switch
 from fireflyer.model.hardware import SwitchModel
-from fireflyer.model.intent import Cluster, EthernetIntent
+from fireflyer.model.intent import Cluster
 from fireflyer.model.switch_config import Ecn, Lossless, LosslessProfile, PortConfig
-from fireflyer.model.switch_parts import SwitchBuffer
 
-CABLE_NS_PER_M = 5.0
-"""Light in fibre takes 4.9 ns a metre, a signal in copper 4.5: the slower, rounded up."""
-QUANTUM_BITS = 512
-PAUSE_FRAME_BYTES = 64 + 20
-"""A PFC frame with its preamble and gap."""
-ECN_SHARE = (0.02, 0.2)
-"""Share of the pool at which a queue begins to be marked, and is marked with certainty of
-`ECN_PERCENT`; ours, to be tuned where DCQCN is switched on."""
-ECN_PERCENT = 5
-
-
-def headroom_bytes(buffer: SwitchBuffer, gbps: int, cable_m: int, mtu: int) -> int:
-    """Return one queue's headroom, whole cells.
-
-    >>> buffer = SwitchBuffer(
-    ...     total_bytes=1 << 26, cell_bytes=144, pfc_response_quanta=905, lossless_queues=4
-    ... )
-    >>> headroom_bytes(buffer, 200, 0, 9216), headroom_bytes(buffer, 200, 100, 9216)
-    (76464, 101520)
-    """
-    on_cable = 2 * cable_m * CABLE_NS_PER_M * gbps / 8
-    reaction = buffer.pfc_response_quanta * QUANTUM_BITS / 8
-    total = on_cable + reaction + 2 * mtu + PAUSE_FRAME_BYTES
-    return _cells(total, buffer) * buffer.cell_bytes
-
-
-def _cells(size: float, buffer: SwitchBuffer) -> int:
-    return -int(-size // buffer.cell_bytes)
+ECN_NS: Final = (6_000, 60_000)
+"""Time that a queue takes to drain at line rate, from which on it is marked, and marked with
+certainty of `ECN_PERCENT`: 150 kB and 1.5 MB at 200 Gb/s, which is what Cumulus Linux's `qos roce`
+sets at any speed. Taking them for 200 Gb/s is this project's choice, to be tuned where DCQCN is
+switched on."""
+ECN_PERCENT: Final = 5
+LEAST_SHARED: Final = 8
+"""A pool of less than one part in so many is refused; not published, chosen here."""
 
 
 def lossless(cluster: Cluster, model: SwitchModel, ports: Iterable[PortConfig]) -> Lossless | None:
@@ -56,40 +33,46 @@ def lossless(cluster: Cluster, model: SwitchModel, ports: Iterable[PortConfig]) 
     if ethernet is None or model.buffer is None or not queues:
         return None
     kinds = Counter((port.gbps, port.cable_m) for port in ports if port.in_use)
-    profiles = {kind: _profile(model.buffer, *kind, ethernet.mtu) for kind in sorted(kinds)}
-    headroom = queues * sum(profiles[kind].headroom_bytes * count for kind, count in kinds.items())
-    pool = model.buffer.total_bytes - headroom
+    profiles = tuple(_profile(model, *kind, ethernet.mtu) for kind in sorted(kinds))
+    kept = queues * sum(p.size_bytes * kinds[p.gbps, p.cable_m] for p in profiles)
+    reserved = reserved_bytes(model, kinds.total(), kept)
     return Lossless(
-        profiles=tuple(profiles.values()),
-        pool_bytes=pool,
-        headroom_bytes=headroom,
-        ecn=_ecn(pool, model.buffer, ethernet),
+        profiles=profiles,
+        pool_bytes=model.buffer.total_bytes - reserved,
+        reserved_bytes=reserved,
+        ecn=ecn(max(gbps for gbps, _ in kinds)) if ethernet.dcqcn and kinds else None,
         watchdog_detect_ms=ethernet.pfc_watchdog.detect_ms,
         watchdog_restore_ms=ethernet.pfc_watchdog.restore_ms,
     )
 
 
-def _profile(buffer: SwitchBuffer, gbps: int, cable_m: int, mtu: int) -> LosslessProfile:
+def _profile(model: SwitchModel, gbps: int, cable_m: int, mtu: int) -> LosslessProfile:
+    found = headroom(model, gbps, cable_m, mtu)
     return LosslessProfile(
         name=f"lossless_{gbps}g_{cable_m}m",
         gbps=gbps,
         cable_m=cable_m,
-        headroom_bytes=headroom_bytes(buffer, gbps, cable_m, mtu),
-        xon_bytes=_cells(2 * mtu, buffer) * buffer.cell_bytes,
+        xoff_bytes=found.xoff,
+        xon_bytes=found.xon,
+        size_bytes=found.size,
     )
 
 
-def _ecn(pool: int, buffer: SwitchBuffer, ethernet: EthernetIntent) -> Ecn | None:
-    if not ethernet.dcqcn:
-        return None
-    low, high = (_cells(share * pool, buffer) * buffer.cell_bytes for share in ECN_SHARE)
+@lru_cache(maxsize=8)
+def ecn(gbps: int) -> Ecn:
+    """Return the thresholds at links of a speed: the same on every switch of a site.
+
+    >>> ecn(200)
+    Ecn(minimum_bytes=150000, maximum_bytes=1500000, maximum_percent=5)
+    """
+    low, high = (gbps * ns // 8 for ns in ECN_NS)
     return Ecn(minimum_bytes=low, maximum_bytes=high, maximum_percent=ECN_PERCENT)
 
 
 def buffer_problems(
     site: Site, switches: Mapping[str, Switch], cables: Iterable[Cable]
 ) -> list[Problem]:
-    """Return the layers with a switch whose headroom leaves less than half its memory to share.
+    """Return the layers with a switch that leaves too little of its memory to share.
 
     One problem a layer: the worst switch is named.
     """
@@ -97,31 +80,39 @@ def buffer_problems(
     queues = sum(row.lossless for row in site.cluster.traffic.classes)
     if ethernet is None or not queues:
         return []
-    used: Counter[tuple[str, int, float]] = Counter()
+    used: dict[str, Counter[tuple[int, int]]] = {}
     for cable in cables:
-        used[cable.a.device, cable.gbps, cable.length_m] += 1
-        used[cable.z.device, cable.gbps, cable.length_m] += 1
-    needs: Counter[str] = Counter()
-    for (end, gbps, length_m), count in used.items():
-        if (switch := switches.get(end)) is not None and switch.model.buffer is not None:
-            a_queue = headroom_bytes(switch.model.buffer, gbps, ceil(length_m), ethernet.mtu)
-            needs[end] += queues * count * a_queue
-    worst: dict[Layer, str] = {}
-    for name, need in needs.items():
+        kind = (cable.gbps, ceil(cable.length_m))
+        for end in (cable.a.device, cable.z.device):
+            if end in switches:
+                used.setdefault(end, Counter())[kind] += 1
+    sizes: dict[tuple[str, int, int], int] = {}
+    worst: dict[Layer, tuple[int, str]] = {}
+    for name, kinds in used.items():
+        model = switches[name].model
+        if model.buffer is None:
+            continue
+        kept = 0
+        for (gbps, cable_m), count in kinds.items():
+            key = (model.name, gbps, cable_m)
+            if key not in sizes:
+                sizes[key] = headroom(model, gbps, cable_m, ethernet.mtu).size
+            kept += queues * count * sizes[key]
+        left = model.buffer.total_bytes - reserved_bytes(model, kinds.total(), kept)
         layer = switches[name].layer
-        if layer not in worst or need > needs[worst[layer]]:
-            worst[layer] = name
+        worst[layer] = min(worst.get(layer, (left, name)), (left, name))
     problems = []
-    for layer, name in worst.items():
+    for layer, (left, name) in worst.items():
         model = switches[name].model
         assert model.buffer is not None
-        if needs[name] * 2 <= model.buffer.total_bytes:
+        total = model.buffer.total_bytes
+        if left * LEAST_SHARED >= total:
             continue
         limit = (
-            f"the headroom of {name}'s {queues} lossless classes takes {needs[name]:,} of"
-            f" {model.buffer.total_bytes:,} bytes, more than half"
+            f"{name} reserves {total - left:,} of {total:,} bytes, most of it as headroom of its"
+            f" {queues} lossless classes, and must leave {ceil(total / LEAST_SHARED):,} to share"
         )
         remedy = "make fewer classes lossless, shorten its cables, or lower fabric.ethernet.mtu"
-        key = f"cluster.fabric.{layer}.model"
-        problems.append(site.document.problem(key, model.name, limit, remedy))
+        key_of_layer = f"cluster.fabric.{layer}.model"
+        problems.append(site.document.problem(key_of_layer, model.name, limit, remedy))
     return problems

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from fireflyer.design.headroom import RESPONSE_QUANTA
 from fireflyer.errors import Problem
 from fireflyer.load import Site
 from fireflyer.model.intent import Cluster, TrafficClass, TrafficIntent
@@ -101,6 +102,10 @@ def _lossless_problems(site: Site) -> list[Problem]:
                 f"{count} classes are lossless, {model.name} keeps {model.buffer.lossless_queues}"
             )
             problems.append(at(f"{KEY}.classes", None, limit, "make fewer classes lossless"))
+        elif count and model.port_gbps not in RESPONSE_QUANTA:
+            limit = f"IEEE 802.3 31B.3.7 has no response time for its {model.port_gbps} Gb/s here"
+            remedy = f"use ports of {', '.join(str(gbps) for gbps in RESPONSE_QUANTA)} Gb/s"
+            problems.append(at(f"cluster.fabric.{layer}.model", model.name, limit, remedy))
     return problems
 
 

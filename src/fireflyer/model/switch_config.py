@@ -135,10 +135,12 @@ class LosslessProfile:
     name: str
     gbps: int
     cable_m: int
-    headroom_bytes: int
-    """What may still arrive after a pause was asked for."""
+    xoff_bytes: int
+    """Headroom: what may still arrive after a pause was asked for."""
     xon_bytes: int
     """Below this the pause ends."""
+    size_bytes: int
+    """What one lossless class of a port reserves in all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,9 +150,9 @@ class Lossless:
     profiles: tuple[LosslessProfile, ...]
     """In order of speed and length."""
     pool_bytes: int
-    """Shared packet memory, without headroom."""
-    headroom_bytes: int
-    """Of all ports and lossless queues together."""
+    """Packet memory that all ports share; the rest is reserved."""
+    reserved_bytes: int
+    """By all ports and the switch itself, headroom above all."""
     ecn: Ecn | None
     """None where DCQCN is off."""
     watchdog_detect_ms: int

@@ -14,15 +14,28 @@ Index = Annotated[int, Field(ge=0)]
 
 
 class SwitchBuffer(Record):
-    """Packet memory of an Ethernet switch, and how fast it reacts."""
+    """Packet memory of an Ethernet switch, and what is under way inside it."""
 
+    asic: str
     total_bytes: Count
-    cell_bytes: Count
-    """Memory is given out in cells; every figure is rounded up to them."""
-    pfc_response_quanta: Count
-    """Time to stop after a PFC frame has come in, in quanta of 512 bits (IEEE 802.3 31B.3.7)."""
+    cell_bytes: Annotated[int, Field(ge=64)]
+    """Memory is given out in cells: a packet takes whole ones."""
+    pipeline_bytes: Count
+    """What one priority group keeps for packets inside the switch; a pause ends below it."""
+    mac_phy_bytes: Annotated[float, Field(ge=0)]
+    """Under way in a port's MAC and PHY."""
+    tile_ns: Index = 0
+    """Delay between the ASIC and the tile of its port."""
+    gearbox_ns: Index = 0
+    small_packet_percent: Annotated[int, Field(ge=1, le=100)] = 100
+    """Packets of 64 bytes among those that arrive after a pause was asked for: 100 is the worst."""
+    mirror_bytes: Index
+    """Reserved by each port for mirrored packets."""
+    management_bytes: Index
+    """Reserved by the switch for its own packets."""
     lossless_queues: Count
     """Queues a port can keep lossless."""
+    source: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,11 @@ from fireflyer.model.hardware import System
 from fireflyer.prove.part import Part, Progress
 from fireflyer.prove.switches import (
     eos_avd,
+    marking,
     mlnxos_shape,
     nvue_shape,
     port_table,
+    sonic_buffers,
     sonic_shape,
     sonic_yang,
 )
@@ -26,9 +28,15 @@ CHECKS: Mapping[System, Mapping[str, Check]] = {
         "sonic-models": sonic_yang.check,
         "sonic": sonic_shape.check,
         "sonic-ports": port_table.CHECKS["sonic"],
+        "sonic-buffers": sonic_buffers.check,
+        "sonic-marking": marking.CHECKS["sonic"],
     },
-    "nvue": {"nvue": nvue_shape.check},
-    "eos": {"eos": eos_avd.check, "eos-ports": port_table.CHECKS["eos"]},
+    "nvue": {"nvue": nvue_shape.check, "nvue-marking": marking.CHECKS["nvue"]},
+    "eos": {
+        "eos": eos_avd.check,
+        "eos-ports": port_table.CHECKS["eos"],
+        "eos-marking": marking.CHECKS["eos"],
+    },
     "mlnxos": {"mlnxos": mlnxos_shape.check},
 }
 """By system, and by the name of the part of a proof."""

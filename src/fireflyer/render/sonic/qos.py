@@ -114,16 +114,10 @@ def _marking(ecn: Ecn) -> Table:
 def _buffers(
     config: SwitchConfig, lossless: Lossless, used: tuple[PortConfig, ...]
 ) -> Iterator[Table]:
-    """Yield pools and profiles.
-
-    What a lossless group keeps for itself is its resume mark and its headroom, so both are
-    taken from the pool that everybody shares.
-    """
+    """Yield pools and profiles."""
     queues = config.queues
-    count = sum(queue.lossless for queue in queues)
     by_cable = lossless.by_cable
-    kept = count * sum(by_cable[port.gbps, port.cable_m].xon_bytes for port in used)
-    shared = str(lossless.pool_bytes - kept)
+    shared = str(lossless.pool_bytes)
     assert config.model.buffer is not None
     total = str(config.model.buffer.total_bytes)
     yield table(
@@ -137,14 +131,14 @@ def _buffers(
     profiles: dict[str, Fields] = {
         "ingress_lossy": {"pool": POOL, "size": "0", "dynamic_th": LOSSY_ALPHA},
         "egress_lossless": {"pool": EGRESS_LOSSLESS, "size": "0", "dynamic_th": WHOLE_ALPHA},
-        "egress_lossy": {"pool": EGRESS_LOSSY, "size": str(config.mtu), "dynamic_th": LOSSY_ALPHA},
+        "egress_lossy": {"pool": EGRESS_LOSSY, "size": "0", "dynamic_th": LOSSY_ALPHA},
     }
     for profile in lossless.profiles:
         profiles[profile.name] = {
             "pool": POOL,
-            "size": str(profile.xon_bytes + profile.headroom_bytes),
+            "size": str(profile.size_bytes),
             "xon": str(profile.xon_bytes),
-            "xoff": str(profile.headroom_bytes),
+            "xoff": str(profile.xoff_bytes),
             "dynamic_th": LOSSLESS_ALPHA,
         }
     yield table("BUFFER_PROFILE", profiles)
