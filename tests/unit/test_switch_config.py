@@ -106,3 +106,15 @@ def test_marking_is_the_same_on_every_switch_of_a_site(system: str, tmp_path: Pa
     assert {config.lossless.ecn for config in configs if config.lossless} == {
         Ecn(minimum_bytes=150_000, maximum_bytes=1_500_000, maximum_percent=5)
     }
+
+
+def test_an_adapter_of_either_type_has_the_name_of_its_fabric(make_site: MakeSite) -> None:
+    """Fire-Flyer 2's adapters are VPI: `ib0` on InfiniBand, `roce0` on Ethernet."""
+    change = {"cluster.compute.model": "fire-flyer-2-compute"}
+    fabric = design(load_site(make_site("fire-flyer-roce", change)))
+    assert {port.name for port in fabric.node["a-cn0001"].ports} == {"roce0"}
+    peers = {port.peer_port for config in switch_configs(fabric) for port in config.ports}
+    assert not any(name.startswith("ib") for name in peers)
+    other = {"cluster.compute.model": "fire-flyer-roce-compute"}
+    fabric = design(load_site(make_site("fire-flyer-2", other, "other")))
+    assert {port.name for port in fabric.node["a-cn0001"].ports} == {"ib0"}

@@ -50,8 +50,9 @@ def model_problems(site: Site) -> list[Problem]:
         if node.role != role:
             limit = f"is a model for {node.role} nodes"
             problems.append(at(key, model, limit, f"choose a model for {role} nodes"))
-        elif (problem := _rail_problem(site, role, node)) is not None:
-            problems.append(problem)
+        else:
+            found = _port_type_problem(site, role, node) or _rail_problem(site, role, node)
+            problems += [found] if found is not None else []
     return problems + (system_problems(site, names) if not problems else [])
 
 
@@ -83,6 +84,24 @@ def rails_of(site: Site, role: Role) -> int:
     fabric = site.cluster.fabric
     trees = fabric.planes * (fabric.zones if role is Role.STORAGE else 1)
     return len(site.catalogue.nodes[getattr(site.cluster, role).model].nics) // trees
+
+
+def _port_type_problem(site: Site, role: Role, node: NodeModel) -> Problem | None:
+    """Return which adapter of a role's model cannot be cabled to the fabric."""
+    technology = site.cluster.fabric.technology
+    if not getattr(site.cluster, role).nodes:
+        return None
+    for nic in node.nics:
+        if nic.port_type == technology:
+            continue
+        limit = f"its adapter {nic.hca} has a port for {nic.port_type}, the fabric is {technology}"
+        file = f"hardware/nodes/{node.name}.yml"
+        remedy = (
+            f"choose another model, or give the adapter a vpi_name in {file} if its port can have"
+            " either type"
+        )
+        return site.document.problem(f"cluster.{role}.model", node.name, limit, remedy)
+    return None
 
 
 def _rail_problem(site: Site, role: Role, node: NodeModel) -> Problem | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from fireflyer.errors import Problem
 from fireflyer.load import Site
-from fireflyer.model.hardware import System
+from fireflyer.model.hardware import SYSTEMS, System
 
 FABRIC = "cluster.fabric"
 EOS_MTU = 9214
@@ -32,16 +32,22 @@ def system_problems(site: Site, models: Mapping[str, str]) -> list[Problem]:
         models: By layer.
     """
     system, at = system_of(site), site.document.problem
-    problems = [
-        at(
-            f"{FABRIC}.{layer}.model",
-            model,
-            f"does not run {system}, only {', '.join(known) or 'nothing that is configured'}",
-            "set fabric.system to one that every switch runs, or choose another model",
-        )
-        for layer, model in models.items()
-        if system is not None and system not in (known := site.catalogue.switches[model].interfaces)
-    ]
+    problems = []
+    for layer, model in models.items():
+        known = site.catalogue.switches[model].interfaces
+        if system in known:
+            continue
+        if system is None and known:
+            continue  # the leaf's model, which names no system, is refused
+        file = f"hardware/switches/{model}.yml"
+        if known:
+            limit = f"does not run {system}: {file} has interfaces for {', '.join(known)} alone"
+            remedy = "set fabric.system to one that every switch runs, or choose another model"
+        else:
+            needed = system or " or ".join(SYSTEMS[site.cluster.fabric.technology])
+            limit = f"{file} has no interfaces, so its switches would get no configuration"
+            remedy = f"add its ports' names in {needed} there, or choose another model"
+        problems.append(at(f"{FABRIC}.{layer}.model", model, limit, remedy))
     ethernet = site.cluster.fabric.ethernet
     if ethernet is not None and ethernet.load_balancing == "adaptive" and system in _NO_ADAPTIVE:
         key = f"{FABRIC}.ethernet.load_balancing"

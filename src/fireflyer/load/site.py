@@ -50,5 +50,9 @@ def load_site(folder: Path) -> Site:
     if problems:
         raise IntentError(problems)
     return Site(
-        folder=folder, document=document, cluster=cluster, catalogue=catalogue, assets=assets
+        folder=folder,
+        document=document,
+        cluster=cluster,
+        catalogue=catalogue.of_type(cluster.fabric.technology),
+        assets=assets,
     )

@@ -80,6 +80,10 @@ def _problem(document: Document, record: type[Record], error: ErrorDetails) -> P
         limit = f"must have at most {context['max_length']}"
         unit = "characters" if kind == "string_too_long" else "entries"
         return document.problem(key, found, f"{limit} {unit}", "shorten it")
+    if kind == "value_error":  # a validator of a record, whose message names key and value
+        message = str(context["error"])
+        shown = None if isinstance(error["input"], Mapping) else found
+        return document.problem(key, shown, message, "correct it")
     return document.problem(key, found, error["msg"], "correct it")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from string import ascii_lowercase
 from typing import Annotated, Final, Literal, Self
@@ -89,7 +89,13 @@ class SwitchModel(Record):
                     " {letter} and {offset} alone"
                 ) from None
             if len(names) < self.ports:
-                raise ValueError(f"{key} is {template!r}: gives {self.ports} ports one name twice")
+                raise ValueError(f"{key} is {template!r}: gives two ports one name")
+        nvue = self.interfaces.get("nvue", "")
+        if nvue and self.ports_per_cage > 1 and not nvue.endswith("{cage}s{leg0}"):
+            raise ValueError(
+                f"interfaces.nvue is {nvue!r}: Cumulus Linux names the ports of a cage that is"
+                " broken out swp{cage}s{leg0}"
+            )
         return self
 
     @model_validator(mode="after")
@@ -177,6 +183,10 @@ class Nic(Record):
 
     name: Name
     """Linux interface, such as ib0."""
+    port_type: Technology
+    """Of the port, and of the fabric that it is cabled to."""
+    vpi_name: Name | None = None
+    """The interface with the other port type, of an adapter that can have either (VPI)."""
     hca: str
     """RDMA device, such as mlx5_0."""
     gbps: Count
@@ -184,6 +194,13 @@ class Nic(Record):
     numa: Index
     root_port: Index
     """PCIe root port it hangs on; devices with the same number share its bandwidth."""
+
+    def of_type(self, technology: Technology) -> Nic:
+        """Return the adapter with its port set to a technology; unchanged where it has no other."""
+        if self.port_type == technology or self.vpi_name is None:
+            return self
+        change = {"name": self.vpi_name, "vpi_name": self.name, "port_type": technology}
+        return self.model_copy(update=change)
 
 
 class Gpu(Record):
@@ -249,6 +266,11 @@ class NodeModel(Record):
             raise ValueError("power_max_w is less than power_w")
         return self
 
+    def of_type(self, technology: Technology) -> NodeModel:
+        """Return the node with its adapters' ports set to a technology where they can be."""
+        nics = tuple(nic.of_type(technology) for nic in self.nics)
+        return self if nics == self.nics else self.model_copy(update={"nics": nics})
+
 
 class Plug(Record):
     """What goes into a cage: the end of a cable, or a transceiver."""
@@ -304,3 +326,8 @@ class Catalogue:
     nodes: Mapping[str, NodeModel]
     cables: Mapping[tuple[str, int], CableFamily]
     """By technology and link speed in Gb/s."""
+
+    def of_type(self, technology: Technology) -> Catalogue:
+        """Return the catalogue with adapters' ports set to a technology where they can be."""
+        nodes = {name: node.of_type(technology) for name, node in self.nodes.items()}
+        return replace(self, nodes=nodes)

@@ -62,6 +62,7 @@ def node_model(instance: InstanceType, role: Role) -> NodeModel:
         nics=tuple(
             Nic(
                 name=f"{_prefix(instance)[0]}{index}",
+                port_type="infiniband" if network.rdma == "infiniband" else "ethernet",
                 hca=f"{_prefix(instance)[1]}{index}",
                 gbps=network.gbps // adapters,
                 connector="qsfp56",
