@@ -6,9 +6,15 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+from urllib.request import urlopen
 
 import pytest
 from tests.conftest import MakeSite, make_site_in
@@ -134,6 +140,77 @@ def test_promtool_takes_targets_and_expected_state(infiniband: Path, tmp_path: P
     (tmp_path / "prometheus.yml").write_text(json.dumps(config))
     assert "SUCCESS" in run(program, "check", "config", tmp_path / "prometheus.yml")
     assert run(program, "check", "metrics", stdin=(folder / "expected.prom").read_text()) == ""
+
+
+@contextmanager
+def background(*command: str | Path, log: Path) -> Iterator[None]:
+    """Run a program as long as the block runs; its output goes to a file."""
+    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as done:
+        try:
+            yield
+        finally:
+            done.terminate()
+
+
+def answer(url: str, accepted: Callable[[Any], bool], log: Path) -> Any:
+    """Return the `data` of Prometheus' API once it is accepted, within 30 seconds."""
+    data: Any = None
+    for _ in range(150):
+        try:
+            with urlopen(url, timeout=5) as response:
+                data = json.load(response)["data"]
+            if accepted(data):
+                return data
+        except OSError:
+            pass
+        time.sleep(0.2)
+    pytest.fail(f"{url}: {data!r}\n{log.read_text()[-2000:]}")
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+def test_prometheus_finds_expected_links_by_device(
+    infiniband: Path, fire_flyer_2: Fabric, tmp_path: Path
+) -> None:
+    """Scrape a management node's exporter as docs/exports.md says, and ask for a leaf's links."""
+    server = needs("prometheus", "prometheus")
+    exporter = needs("prometheus-node-exporter", "prometheus-node-exporter")
+    folder = infiniband / "prometheus"
+    here, there = (f"127.0.0.1:{free_port()}" for _ in range(2))
+    job = {
+        "job_name": "nodes",
+        "scrape_interval": "1s",
+        "file_sd_configs": [{"files": [str(folder / "nodes.json")]}],
+        "relabel_configs": [
+            {"source_labels": ["fabric_device"], "regex": "mg0?1", "action": "keep"},
+            {"target_label": "__address__", "replacement": there},
+        ],
+    }
+    (tmp_path / "prometheus.yml").write_text(json.dumps({"scrape_configs": [job]}))
+    options = [
+        f"--config.file={tmp_path / 'prometheus.yml'}",
+        f"--storage.tsdb.path={tmp_path / 'data'}",
+        f"--web.listen-address={here}",
+    ]
+    of_exporter = [f"--collector.textfile.directory={folder}", f"--web.listen-address={there}"]
+    log = tmp_path / "log"
+    leaf = sum(1 for cable in fire_flyer_2.cables if "a-leaf01" in (cable.a.device, cable.z.device))
+    with (
+        background(exporter, *of_exporter, log=tmp_path / "exporter.log"),
+        background(server, *options, log=log),
+    ):
+        query = f"http://{here}/api/v1/query?" + urlencode(
+            {"query": 'count(fireflyer_expected_link{device="a-leaf01"} == 200)'}
+        )
+        found = answer(query, lambda data: bool(data["result"]), log)
+        assert [sample["value"][1] for sample in found["result"]] == [str(leaf)]
+        labels = answer(f"http://{here}/api/v1/labels", bool, log)
+    assert {"device", "cpu", "fabric_device", "fabric_rack"} <= set(labels)
+    assert not [label for label in labels if label.startswith("exported_")]
 
 
 @pytest.fixture

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from tests.conftest import REPO
+from tests.conftest import REPO, MakeSite
+from tests.sites import ETHERNET
 
 from fireflyer.design import design
 from fireflyer.load import load_site
@@ -76,14 +79,54 @@ def test_monitoring_has_every_device_once(fire_flyer_2: Fabric) -> None:
     seen: list[str] = []
     for name in ("nodes", "switches"):
         for group in json.loads(contents[f"prometheus/{name}.json"]):
-            device = group["labels"]["device"]
+            device = group["labels"]["fabric_device"]
             seen.append(device)
             switch, node = fire_flyer_2.switch.get(device), fire_flyer_2.node.get(device)
             known = switch or node
             assert known is not None
-            assert [t.partition(":")[0] for t in group["targets"]] == [str(known.management)]
-            assert group["labels"]["rack"] == known.place.rack
+            port = {"nodes": 9100, "switches": 161}[name]
+            assert group["targets"] == [f"{known.management}:{port}"]
+            assert group["labels"]["fabric_rack"] == known.place.rack
     assert sorted(seen) == sorted([*fire_flyer_2.switch, *fire_flyer_2.node])
+
+
+NODE_EXPORTER_LABELS = {
+    *("address", "adminstate", "broadcast", "chip", "chip_name", "collector", "cpu", "device"),
+    *("domainname", "duplex", "fstype", "ifalias", "label", "machine", "mode", "mountpoint"),
+    *("name", "nodename", "operstate", "port", "release", "rule", "sensor", "state", "sysname"),
+    *("time_zone", "type", "version", "zone"),
+}
+"""Labels of the metrics that node exporter 1.5 and 1.9 have without options."""
+
+
+@pytest.mark.parametrize(
+    ("changes", "port"),
+    [
+        ({}, 161),
+        ({"cluster.switch_management": {"monitoring": "gnmi"}}, 8080),
+        ({"cluster.switch_management": {"monitoring": "none"}}, None),
+        ({"cluster.fabric.system": "frr"}, 9100),
+    ],
+)
+def test_switches_are_reached_where_they_are_configured_to_answer(
+    make_site: MakeSite, changes: dict[str, Any], port: int | None
+) -> None:
+    fabric = design(load_site(make_site("lab", ETHERNET | changes)))
+    groups = json.loads(dict(files(fabric))["prometheus/switches.json"])
+    addresses = [f"{switch.management}:{port}" for switch in fabric.switches]
+    assert [target for group in groups for target in group["targets"]] == (
+        addresses if port else []
+    )
+
+
+def test_no_target_label_hides_a_label_of_a_metric(fire_flyer_2: Fabric) -> None:
+    """Prometheus renames a metric's label to exported_X where the target has an X."""
+    contents = dict(files(fire_flyer_2))
+    expected = set(re.findall(r'(\w+)="', str(contents["prometheus/expected.prom"])))
+    assert expected == {"device", "port", "peer", "peer_port"}
+    for name in ("nodes", "switches"):
+        for group in json.loads(contents[f"prometheus/{name}.json"]):
+            assert not set(group["labels"]) & (expected | NODE_EXPORTER_LABELS)
 
 
 def test_paths_do_not_collide(fire_flyer_2: Fabric) -> None:

@@ -169,6 +169,14 @@ class SwitchModel(Record):
         )
 
 
+class CpuId(Record):
+    """What the CPUID instruction says of a processor, with the extended fields added."""
+
+    vendor: Literal["GenuineIntel", "AuthenticAMD"]
+    family: Annotated[int, Field(ge=6, le=270)]
+    model: Annotated[int, Field(ge=0, le=255)]
+
+
 class Cpus(Record):
     """The processors of a node."""
 
@@ -176,6 +184,18 @@ class Cpus(Record):
     sockets: Count
     cores_per_socket: Count
     threads_per_core: Annotated[int, Field(ge=1, le=8)]
+    numa_nodes: Count | None = None
+    """NUMA nodes of all sockets together; None for one a socket (NPS1 on EPYC)."""
+    cpuid: CpuId | None = None
+    """None where nobody needs it; a node with GPUs does."""
+
+    @property
+    def numa_count(self) -> int:
+        return self.numa_nodes or self.sockets
+
+
+PciAddress = Annotated[str, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]$")]
+"""Domain, bus, device and function, as `lspci -D` prints them."""
 
 
 class Nic(Record):
@@ -194,6 +214,8 @@ class Nic(Record):
     numa: Index
     root_port: Index
     """PCIe root port it hangs on; devices with the same number share its bandwidth."""
+    bus_id: PciAddress | None = None
+    """Its PCI address; None where it is not known."""
 
     def of_type(self, technology: Technology) -> Nic:
         """Return the adapter with its port set to a technology; unchanged where it has no other."""
@@ -210,6 +232,8 @@ class Gpu(Record):
     memory_gb: Count
     numa: Index
     root_port: Index
+    bus_id: PciAddress | None = None
+    """Its PCI address; None where it is not known."""
 
 
 class NodeModel(Record):
@@ -246,6 +270,34 @@ class NodeModel(Record):
     def _gpus_have_a_speed(self) -> Self:
         if self.gpus and self.pcie_gts is None:
             raise ValueError("a node with gpus needs pcie_gts: NCCL takes 8 GT/s where none is")
+        return self
+
+    @model_validator(mode="after")
+    def _numa_nodes_are_of_processors(self) -> Self:
+        cpus = self.cpus
+        if self.gpus and cpus.cpuid is None:
+            raise ValueError(
+                "a node with gpus needs cpus.cpuid: NCCL merges what its processes see only if"
+                " each states the same processor"
+            )
+        if cpus.sockets * cpus.cores_per_socket % cpus.numa_count:
+            raise ValueError("cpus.numa_nodes does not divide the cores")
+        devices: tuple[Gpu | Nic, ...] = (*self.gpus, *self.nics)
+        if any(device.numa >= cpus.numa_count for device in devices):
+            raise ValueError("a device's numa is not below cpus.numa_nodes (one a socket if unset)")
+        return self
+
+    @model_validator(mode="after")
+    def _bus_ids_are_whole(self) -> Self:
+        gpus = [gpu.bus_id for gpu in self.gpus]
+        ids = [*gpus, *(nic.bus_id for nic in self.nics)]
+        known = [bus_id for bus_id in ids if bus_id is not None]
+        if known and len(known) < len(ids):
+            raise ValueError("bus_id is set for some gpus and nics only; set all of them or none")
+        if len(set(known)) < len(known):
+            raise ValueError("two devices have the same bus_id")
+        if known and gpus != sorted(known[: len(gpus)]):
+            raise ValueError("the gpus' bus_id do not ascend: NVML and CUDA count GPUs by them")
         return self
 
     @model_validator(mode="after")

@@ -1,9 +1,14 @@
 """The inside of a compute node as NCCL reads it (NCCL_TOPO_FILE).
 
 It says which devices share a root port, which no program can see in a virtual machine, and which
-a container may hide. Bus ids here are placeholders in PCI domain `fffe`: a node's own come from
-its `lspci`. Widths and speeds are said, because NCCL finds no device under a placeholder and
-would take the third generation of PCIe. What is left out, NCCL reads from the node.
+a container may hide. Devices have the bus ids of their model's `bus_id`, or placeholders in PCI
+domain `fffe`. A root port has a placeholder in any case: NCCL finds nothing under it and so adds
+nothing to it.
+
+From 2.22 on each process reads this file, adds what it finds on the way from its own GPU to the
+processor, and all of them merge what they have: elements whose attributes are all equal become
+one. So every attribute that NCCL would add to a shared element is stated here. What is left
+out, NCCL reads from the node.
 """
 
 from __future__ import annotations
@@ -11,11 +16,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fireflyer.model.fabric import Role
-from fireflyer.model.hardware import Gpu, Nic, NodeModel
+from fireflyer.model.hardware import Cpus, Gpu, Nic, NodeModel
 from fireflyer.render.exports.wiring import Files, Wiring
 from fireflyer.render.template import render
 
 _MBPS_PER_GBPS = 1000
+_WORD_BITS = 32
+"""Linux prints a set of processors in words of 32."""
+_LAST_BASE_FAMILY = 15
+"""Families above it are told by CPUID's extended field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +50,62 @@ class Cpu:
     """A NUMA node."""
 
     numa: int
+    affinity: str
+    """Its processors, as Linux prints them in `cpumap`."""
     root_ports: tuple[RootPort, ...]
 
 
 def files(wiring: Wiring) -> Files:
-    """Yield `<node model>.xml` for every model of compute node."""
-    ethernet = wiring.fabric.is_ethernet
+    """Yield `<node model>.xml` for every model of compute node with GPUs."""
     models = {node.model.name: node.model for node in wiring.fabric.nodes_of(Role.COMPUTE)}
     for model in models.values():
-        yield (
-            f"{model.name}.xml",
-            render(
-                "nccl/node.xml.j2",
-                model=model,
-                vendor="AuthenticAMD" if model.cpus.model.startswith("AMD") else "GenuineIntel",
-                nic_class="0x020000" if ethernet else "0x020700",
-                link_speed=f"{model.pcie_gts:.1f} GT/s PCIe" if model.pcie_gts else "",
-                cpus=cpus(model),
-            ),
-        )
+        if model.gpus:
+            yield f"{model.name}.xml", topology(model, wiring.fabric.is_ethernet)
+
+
+def topology(model: NodeModel, ethernet: bool) -> str:
+    """Return the file of one model with GPUs."""
+    cpuid = model.cpus.cpuid
+    assert cpuid is not None, "the model refuses GPUs without it"
+    return render(
+        "nccl/node.xml.j2",
+        model=model,
+        vendor=cpuid.vendor,
+        family=nccl_family(cpuid.family),
+        cpu_model=cpuid.model,
+        placeholders=any(gpu.bus_id is None for gpu in model.gpus),
+        nic_class="0x020000" if ethernet else "0x020700",
+        link_speed=f"{model.pcie_gts:.1f} GT/s PCIe" if model.pcie_gts else "",
+        cpus=cpus(model),
+    )
+
+
+def nccl_family(family: int) -> int:
+    """Return a processor family as NCCL computes it: the extended field counts by 16.
+
+    >>> nccl_family(0x17), nccl_family(6)
+    (143, 6)
+    """
+    return family if family <= _LAST_BASE_FAMILY else family * 16 - _LAST_BASE_FAMILY * 15
+
+
+def cpumap(cpus: Cpus, numa: int) -> str:
+    """Return the set of a NUMA node's processors, as Linux prints it.
+
+    Linux counts the first thread of every core, NUMA node by NUMA node, then the second threads.
+
+    >>> cpumap(Cpus(model="", sockets=2, cores_per_socket=24, threads_per_core=1), 1)
+    '0000ffff,ff000000'
+    """
+    cores = cpus.sockets * cpus.cores_per_socket
+    of_node = cores // cpus.numa_count
+    mask = sum(
+        ((1 << of_node) - 1) << (thread * cores + numa * of_node)
+        for thread in range(cpus.threads_per_core)
+    )
+    words = -(-cores * cpus.threads_per_core // _WORD_BITS)
+    text = f"{mask:0{words * 8}x}"
+    return ",".join(text[start : start + 8] for start in range(0, len(text), 8))
 
 
 def cpus(model: NodeModel) -> tuple[Cpu, ...]:
@@ -70,7 +116,11 @@ def cpus(model: NodeModel) -> tuple[Cpu, ...]:
         ports = found.setdefault(device.numa, {})
         ports.setdefault(device.root_port, []).append((index, device))
     return tuple(
-        Cpu(numa, tuple(_root_port(port, on_port) for port, on_port in sorted(ports.items())))
+        Cpu(
+            numa,
+            cpumap(model.cpus, numa),
+            tuple(_root_port(port, on_port) for port, on_port in sorted(ports.items())),
+        )
         for numa, ports in sorted(found.items())
     )
 
@@ -80,7 +130,7 @@ def _root_port(port: int, devices: list[tuple[int, Gpu | Nic]]) -> RootPort:
         bus_id=f"ffff:ff:{port:02x}.0",
         devices=tuple(
             Device(
-                bus_id=f"fffe:{port:02x}:{slot:02x}.0",
+                bus_id=device.bus_id or f"fffe:{port:02x}:{slot:02x}.0",
                 index=index,
                 hca=device.hca if isinstance(device, Nic) else "",
                 mbps=device.gbps * _MBPS_PER_GBPS if isinstance(device, Nic) else 0,
