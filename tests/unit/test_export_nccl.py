@@ -94,7 +94,7 @@ def model_of(name: str) -> NodeModel:
 @pytest.mark.parametrize(
     ("name", "cpus", "rest"), [("fire-flyer-2-compute", 3, "SYS"), ("next-gen-compute", 4, "PIX")]
 )
-@pytest.mark.parametrize("left_out", ["affinity", "familyid", "vendor"])
+@pytest.mark.parametrize("left_out", ["affinity", "familyid"])
 def test_the_rules_find_an_attribute_that_is_left_out(
     name: str, cpus: int, rest: str, left_out: str
 ) -> None:
