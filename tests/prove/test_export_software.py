@@ -8,6 +8,7 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from urllib.parse import urlencode
 from urllib.request import urlopen
 
 import pytest
+import yaml
 from tests.conftest import MakeSite, make_site_in
 from tests.sites import ETHERNET, PLANES
 
@@ -49,16 +51,23 @@ ONE_SECOND_BYTES = 25_000_000_000
 
 def needs(program: str, package: str) -> str:
     """Return a program's path, or skip and say what is missing."""
-    found = shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+    here = Path(sys.executable).parent
+    found = shutil.which(program, path=f"{here}:{os.environ['PATH']}:/usr/sbin:/sbin")
     if found is None:
-        pytest.skip(f"{program} is not installed: apt-get install {package}")
+        pytest.skip(f"{program} is not installed: {package}")
     return found
 
 
-def run(*command: str | Path, env: Mapping[str, str] | None = None, stdin: str = "") -> str:
-    """Run a program and return all it says; a failure shows it."""
+def run(
+    *command: str | Path,
+    env: Mapping[str, str] | None = None,
+    stdin: str = "",
+    cwd: Path | None = None,
+) -> str:
+    """Run a program and return its output; a failure shows it."""
     done = subprocess.run(
         command,
+        cwd=cwd,
         input=stdin,
         env={**os.environ, **(env or {})},
         stdout=subprocess.PIPE,
@@ -95,7 +104,7 @@ def ethernet(tmp_path_factory: pytest.TempPathFactory) -> tuple[Fabric, Path]:
 def test_ibtopodiff_reads_every_system_and_adapter(
     infiniband: Path, fire_flyer_2: Fabric, tmp_path: Path
 ) -> None:
-    program = needs("ibtopodiff", "ibutils")
+    program = needs("ibtopodiff", "apt-get install ibutils")
     (tmp_path / "empty.lst").touch()
     done = subprocess.run(
         [
@@ -121,7 +130,7 @@ def test_ibtopodiff_reads_every_system_and_adapter(
 
 def test_gvpr_reads_the_ptm_graph(ethernet: tuple[Fabric, Path]) -> None:
     fabric, folder = ethernet
-    program = needs("gvpr", "graphviz")
+    program = needs("gvpr", "apt-get install graphviz")
     code = 'E{print(tail.name,":",tailport," ",head.name,":",headport)}'
     lines = run(program, code, folder / "ptm" / "topology.dot").splitlines()
     assert len(lines) == len(fabric.cables)
@@ -129,7 +138,7 @@ def test_gvpr_reads_the_ptm_graph(ethernet: tuple[Fabric, Path]) -> None:
 
 
 def test_promtool_takes_targets_and_expected_state(infiniband: Path, tmp_path: Path) -> None:
-    program = needs("promtool", "prometheus")
+    program = needs("promtool", "apt-get install prometheus")
     folder = infiniband / "prometheus"
     config = {
         "scrape_configs": [
@@ -140,6 +149,33 @@ def test_promtool_takes_targets_and_expected_state(infiniband: Path, tmp_path: P
     (tmp_path / "prometheus.yml").write_text(json.dumps(config))
     assert "SUCCESS" in run(program, "check", "config", tmp_path / "prometheus.yml")
     assert run(program, "check", "metrics", stdin=(folder / "expected.prom").read_text()) == ""
+
+
+def netlab_port(name: str) -> int:
+    """Return a port's number from 1: SONiC counts four lanes a port from Ethernet0."""
+    kind, number = re.fullmatch(r"(\D+)(\d+)", name.removesuffix("/1")).groups()  # type: ignore[union-attr]
+    return int(number) // 4 + 1 if kind == "Ethernet" else int(number)
+
+
+@pytest.mark.parametrize("system", ["sonic", "nvue", "eos", "frr"])
+def test_netlab_creates_the_lab(make_site: MakeSite, tmp_path: Path, system: str) -> None:
+    """Read netlab's own containerlab file back: links, ports and management addresses."""
+    program = needs("netlab", "pip install networklab")
+    fabric = design(load_site(make_site("lab", ETHERNET | {"cluster.fabric.system": system})))
+    folder = tmp_path / "netlab"
+    folder.mkdir()
+    (folder / "topology.yml").write_text(str(dict(files(fabric))["netlab/topology.yml"]))
+    run(program, "create", "--quiet", cwd=folder)
+    topology = yaml.safe_load((folder / "clab.yml").read_text())["topology"]
+    devices = {switch.name: str(switch.management) for switch in fabric.switches}
+    devices |= {node.name: str(node.management) for node in fabric.nodes}
+    assert {name: node["mgmt-ipv4"] for name, node in topology["nodes"].items()} == devices
+    ends = [[end.split(":") for end in link["endpoints"]] for link in topology["links"]]
+    found = [{(name, netlab_port(port)) for name, port in pair} for pair in ends]
+    expected = [
+        {(port.device, port.number) for port in (cable.a, cable.z)} for cable in fabric.cables
+    ]
+    assert sorted(map(sorted, found)) == sorted(map(sorted, expected))
 
 
 @contextmanager
@@ -177,8 +213,8 @@ def test_prometheus_finds_expected_links_by_device(
     infiniband: Path, fire_flyer_2: Fabric, tmp_path: Path
 ) -> None:
     """Scrape a management node's exporter as docs/exports.md says, and ask for a leaf's links."""
-    server = needs("prometheus", "prometheus")
-    exporter = needs("prometheus-node-exporter", "prometheus-node-exporter")
+    server = needs("prometheus", "apt-get install prometheus")
+    exporter = needs("prometheus-node-exporter", "apt-get install prometheus-node-exporter")
     folder = infiniband / "prometheus"
     here, there = (f"127.0.0.1:{free_port()}" for _ in range(2))
     job = {
@@ -226,7 +262,9 @@ def test_dnsmasq_takes_the_reservations(with_macs: Path) -> None:
     lines = file.read_text()
     assert "dhcp-host=02:00:00:00:00:01,10.89.0.41,a-cn0001\n" in lines
     assert "# 16 devices have no MAC" in lines
-    assert "OK" in run(needs("dnsmasq", "dnsmasq-base"), "--test", f"--conf-file={file}")
+    assert "OK" in run(
+        needs("dnsmasq", "apt-get install dnsmasq-base"), "--test", f"--conf-file={file}"
+    )
 
 
 def test_kea_takes_the_reservations(with_macs: Path) -> None:
@@ -234,7 +272,7 @@ def test_kea_takes_the_reservations(with_macs: Path) -> None:
     (subnet,) = json.loads(file.read_text())["Dhcp4"]["subnet4"]
     assert [item["hostname"] for item in subnet["reservations"]] == ["a-cn0001", "st001"]
     assert subnet["user-context"] == {"devices-without-mac": 16}
-    assert "ERROR" not in run(needs("kea-dhcp4", "kea-dhcp4-server"), "-t", file)
+    assert "ERROR" not in run(needs("kea-dhcp4", "apt-get install kea-dhcp4-server"), "-t", file)
 
 
 def simulated(platform: Path, *flows: str) -> dict[str, float]:

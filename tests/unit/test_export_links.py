@@ -171,30 +171,57 @@ def air(contents: Contents) -> Links:
     content = json.loads(text(contents, "air/topology.json"))["content"]
     for link in content["links"]:
         assert all(end["node"] in content["nodes"] for end in link)
-    return [frozenset((end["node"], end["interface"]) for end in link) for link in content["links"]]
+    oses = {name: node["os"] for name, node in content["nodes"].items()}
+    return [
+        frozenset(
+            (end["node"], port_number(end["interface"], oses[end["node"]].startswith("cumulus")))
+            for end in link
+        )
+        for link in content["links"]
+    ]
+
+
+def port_number(name: str, cumulus: bool) -> str:
+    """Return the number of a port that a lab counts: swp1 of Cumulus Linux, eth1 elsewhere."""
+    match = re.fullmatch("(swp|eth)([1-9][0-9]*)", name)
+    assert match is not None, name
+    assert match[1] == ("swp" if cumulus else "eth")
+    return match[2]
 
 
 def containerlab(contents: Contents) -> Links:
-    (path,) = (name for name in contents if name.startswith("containerlab/"))
+    """Read the topology as containerlab wires it, with the ports that its kinds take."""
+    (path,) = (name for name in contents if name.endswith(".clab.yml"))
     topology = yaml.load(text(contents, path), yaml.CSafeLoader)["topology"]
-    for node in topology["nodes"].values():
-        assert node["kind"] in topology["kinds"]
+    kinds = {name: node["kind"] for name, node in topology["nodes"].items()}
+    assert set(kinds.values()) == set(topology["kinds"])
+    hosts = {name for name, node in topology["nodes"].items() if "role" in node["labels"]}
     found = []
     for link in topology["links"]:
         ends = [end.split(":") for end in link["endpoints"]]
-        assert all(device in topology["nodes"] for device, _ in ends)
-        found.append(frozenset((device, re.sub("^(eth|swp)", "", port)) for device, port in ends))
+        numbers = [
+            (name, re.sub(r"^roce", "", port) if name in hosts else port) for name, port in ends
+        ]
+        found.append(
+            frozenset(
+                (name, str(int(port) + 1))
+                if name in hosts
+                else (name, port_number(port, kinds[name] == "nvidia_cumulusvx"))
+                for name, port in numbers
+            )
+        )
     return found
 
 
 def netlab(contents: Contents) -> Links:
     topology = yaml.load(text(contents, "netlab/topology.yml"), yaml.CSafeLoader)
     first = 0 if topology["defaults"]["device"] == "sonic" else 1
-    hosts = {name for name, node in topology["nodes"].items() if node}
+    hosts = {name for name, node in topology["nodes"].items() if "device" in node}
     return [
         frozenset(
             (device, str(end["ifindex"] if device in hosts else end["ifindex"] - first + 1))
             for device, end in link.items()
+            if device != "prefix"
         )
         for link in topology["links"]
     ]
@@ -242,9 +269,14 @@ def astra_sim(contents: Contents) -> Links:
     found = []
     for line in lines:
         a, z, speed, delay, errors = line.split()
-        assert (speed, errors) == ("200Gbps", "0")
+        assert errors == "0"
         assert int(delay.removesuffix("ns")) > 0
-        found.append(frozenset(((names[a], ""), (names[z], ""))))
+        cables, rest = divmod(int(speed.removesuffix("Gbps")), 200)
+        assert cables > 0
+        assert rest == 0
+        found += [frozenset(((names[a], ""), (names[z], "")))] * cables
+    ends = [tuple(line.split()[:2]) for line in lines]
+    assert len(ends) == len(set(ends)), "ns-3 keeps one link between two devices"
     return found
 
 
@@ -256,7 +288,7 @@ READERS: Mapping[str, tuple[str, Reader, Callable[[Fabric], Links]]] = {
     "ufm": ("ufm", ufm, by_number),
     "ibdiagnet": ("ibdiagnet", ibdiagnet, by_number),
     "ptm": ("ptm", ptm, by_name),
-    "air": ("air", air, by_name),
+    "air": ("air", air, by_number),
     "containerlab": ("containerlab", containerlab, by_number),
     "netlab": ("netlab", netlab, by_number),
     "prometheus": ("prometheus", expected, by_name),

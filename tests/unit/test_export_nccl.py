@@ -30,7 +30,8 @@ LINK = {"link_speed": "16.0 GT/s PCIe", "link_width": "16"}
 
 
 def exported(model: NodeModel) -> str:
-    return nccl.topology(model, ethernet=False)
+    assert model.cpus.cpuid is not None, f"hardware/nodes/{model.name}.yml needs cpus.cpuid"
+    return nccl.topology(model, model.cpus.cpuid, ethernet=False)
 
 
 def with_bus_ids(model: NodeModel) -> NodeModel:
@@ -148,7 +149,6 @@ def test_wrong_bus_ids_and_processors_are_refused() -> None:
     assert "set for some" in problem(gpus=[gpus[0] | {"bus_id": None}, *gpus[1:]])
     assert "same bus_id" in problem(nics=[data["nics"][0] | {"bus_id": gpus[0]["bus_id"]}])
     assert "do not ascend" in problem(gpus=[gpus[1], gpus[0], *gpus[2:]])
-    assert "needs cpus.cpuid" in problem(cpus=data["cpus"] | {"cpuid": None})
     assert "not below cpus.numa_nodes" in problem(cpus=data["cpus"] | {"numa_nodes": 1})
     assert "does not divide" in problem(cpus=data["cpus"] | {"numa_nodes": 7})
     assert "bus_id" in problem(gpus=[gpus[0] | {"bus_id": "07:00.0"}, *gpus[1:]])

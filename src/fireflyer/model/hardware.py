@@ -187,7 +187,7 @@ class Cpus(Record):
     numa_nodes: Count | None = None
     """NUMA nodes of all sockets together; None for one a socket (NPS1 on EPYC)."""
     cpuid: CpuId | None = None
-    """None where nobody needs it; a node with GPUs does."""
+    """None where nobody needs it; a node's topology for NCCL does."""
 
     @property
     def numa_count(self) -> int:
@@ -275,11 +275,6 @@ class NodeModel(Record):
     @model_validator(mode="after")
     def _numa_nodes_are_of_processors(self) -> Self:
         cpus = self.cpus
-        if self.gpus and cpus.cpuid is None:
-            raise ValueError(
-                "a node with gpus needs cpus.cpuid: NCCL merges what its processes see only if"
-                " each states the same processor"
-            )
         if cpus.sockets * cpus.cores_per_socket % cpus.numa_count:
             raise ValueError("cpus.numa_nodes does not divide the cores")
         devices: tuple[Gpu | Nic, ...] = (*self.gpus, *self.nics)

@@ -13,6 +13,8 @@ _SWITCH: Final = {
 }
 """Images of Air by what the switches run; a system that it does not have gets none."""
 _HOST: Final = "generic/ubuntu2404"
+_NAMED: Final = frozenset({"nvue"})
+"""Systems whose ports have their configured names; others, and hosts, have `eth1` and so on."""
 
 
 def files(wiring: Wiring) -> Files:
@@ -29,18 +31,26 @@ def files(wiring: Wiring) -> Files:
         f'      "{node.name}": {{"os": "{_HOST}", "cpu": 1, "memory": 1024, "storage": 10}}'
         for node in fabric.nodes
     ]
-    # Air's switches have their ports under the names their system gives them.
-    links = [
-        f'      [{{"node": "{link.a}", "interface": "{link.a_port}"}},'
-        f' {{"node": "{link.z}", "interface": "{link.z_port}"}}]'
-        for link in wiring.links
-    ]
+    named = fabric.system in _NAMED
+    links = []
+    for link in wiring.links:
+        a_port = _port(link.a_number, link.a_port, named and not link.host)
+        z_port = _port(link.z_number, link.z_port, named)
+        links.append(
+            f'      [{{"node": "{link.a}", "interface": "{a_port}"}},'
+            f' {{"node": "{link.z}", "interface": "{z_port}"}}]'
+        )
     yield (
         "topology.json",
         f'{{\n  "format": "JSON",\n  "title": "{fabric.intent.name}",\n  "content": {{\n'
         f'    "nodes": {{\n{_joined(nodes)}\n    }},\n'
         f'    "links": [\n{_joined(links)}\n    ]\n  }}\n}}\n',
     )
+
+
+def _port(number: int, name: str, named: bool) -> str:
+    """Return a port as NVIDIA's sample topologies have it: `swp1` of Cumulus, else `eth1`."""
+    return name if named else f"eth{number}"
 
 
 def _joined(lines: list[str]) -> str:

@@ -1,58 +1,80 @@
-"""Network descriptions for ASTRA-sim: cables for its ns-3 back end, dimensions for its other.
+"""Network descriptions for ASTRA-sim: links for its ns-3 back end, dimensions for its other.
 
 An NPU is an adapter, numbered by node and port from 0; switches follow. Compute nodes come
-first, so a workload of n ranks runs on the first n adapters.
+first, so a workload of n ranks runs on the first n adapters. The cables of a trunk are one link
+with their sum: the ns-3 back end keeps one link between two devices and forgets the others.
 """
 
 from __future__ import annotations
 
 from fireflyer.model.fabric import Role
-from fireflyer.render.exports.endpoints import adapters, delay_ns
+from fireflyer.render.exports.endpoints import adapters, delay_ns, trunks
 from fireflyer.render.exports.wiring import Files, Wiring
 
 BITS_PER_BYTE = 8
+_AWARE = (
+    "# Two dimensions: for the congestion-unaware back end. The aware one takes a zone's file.\n"
+)
 
 
 def files(wiring: Wiring) -> Files:
-    """Yield `ns3-topology.txt`, `nodes.txt` (number to name) and `analytical.yml`."""
+    """Yield `ns3-topology.txt`, `nodes.txt` (number to name) and `analytical.yml`.
+
+    Of zones that are joined there is a file of each, `analytical-<zone>.yml`, too: the
+    congestion-aware analytical back end takes one dimension.
+    """
     fabric = wiring.fabric
     hosts = adapters(wiring)
     names = hosts + [switch.name for switch in fabric.switches]
     number = {name: index for index, name in enumerate(names)}
-    lines = [f"{len(names)} {len(fabric.switches)} {len(wiring.links)}\n"]
+    links = trunks(wiring.links)
+    lines = [f"{len(names)} {len(fabric.switches)} {len(links)}\n"]
     lines.append(" ".join(str(n) for n in range(len(hosts), len(names))) + "\n")
-    delays = {m: delay_ns(m) for m in sorted({link.length_m for link in wiring.links})}
+    delays = {m: delay_ns(m) for m in sorted({link.length_m for link in links})}
     lines += [
-        f"{number[link.id if link.host else link.a]} {number[link.z]}"
-        f" {link.gbps}Gbps {delays[link.length_m]}ns 0\n"
-        for link in wiring.links
+        f"{number[link.a]} {number[link.z]} {link.gbps}Gbps {delays[link.length_m]}ns 0\n"
+        for link in links
     ]
     yield "ns3-topology.txt", "".join(lines)
     yield "nodes.txt", "".join(f"{index} {name}\n" for index, name in enumerate(names))
-    yield "analytical.yml", _analytical(wiring)
+    yield from _analytical(wiring)
 
 
-def _analytical(wiring: Wiring) -> str:
-    """Return dimensions from the inside out: adapters of a zone or plane, then zones.
+def _analytical(wiring: Wiring) -> Files:
+    """Yield dimensions from the inside out: adapters of a zone or plane, then zones.
 
     A dimension's bandwidth is an adapter's share of it, GB/s, each way. Planes have no second
     dimension: no cable joins them.
     """
     fabric = wiring.fabric
-    trees = dict.fromkeys(fabric.trees, 0)
+    npus = dict.fromkeys(fabric.trees, 0)
     for node in fabric.nodes_of(Role.COMPUTE):
         for port in node.ports:
-            trees[port.tree] += 1
-    smallest = min(trees.values())
+            npus[port.tree] += 1
+    smallest = min(npus.values())
     gbps = wiring.links[0].gbps
     ways = [cable.length_m for cable in wiring.links if cable.host]
     latency = 2 * delay_ns(max(ways)) if ways else 0
-    dimensions = [("Switch", smallest, gbps / BITS_PER_BYTE, latency)]
     interzone = fabric.intent.fabric.interzone
-    if interzone is not None and len(fabric.zones) > 1 and smallest:
-        share = gbps * interzone.links_per_zone / BITS_PER_BYTE / smallest
-        between = [c.length_m for c in fabric.cables if c.role == "interzone"]
-        dimensions.append(("Switch", len(fabric.zones), share, 2 * delay_ns(max(between))))
+    if interzone is None or len(fabric.zones) == 1 or not smallest:
+        yield "analytical.yml", _dimensions(("Switch", smallest, gbps / BITS_PER_BYTE, latency))
+        return
+    share = gbps * interzone.links_per_zone / BITS_PER_BYTE / smallest
+    between = [c.length_m for c in fabric.cables if c.role == "interzone"]
+    yield (
+        "analytical.yml",
+        _AWARE
+        + _dimensions(
+            ("Switch", smallest, gbps / BITS_PER_BYTE, latency),
+            ("Switch", len(fabric.zones), share, 2 * delay_ns(max(between))),
+        ),
+    )
+    for tree, count in npus.items():
+        one = ("Switch", count, gbps / BITS_PER_BYTE, latency)
+        yield f"analytical-{tree}.yml", _dimensions(one)
+
+
+def _dimensions(*dimensions: tuple[str, int, float, int]) -> str:
     kinds, counts, speeds, latencies = zip(*dimensions, strict=True)
     return (
         f"topology: [ {', '.join(kinds)} ]\n"

@@ -6,12 +6,49 @@ a node with adapters in two zones, or in every plane, would be such a bridge, an
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
-from fireflyer.render.exports.wiring import Wiring
+from fireflyer.render.exports.wiring import Link, Wiring
 
 NS_PER_METRE: Final = 5
 """Signal in fibre or copper, rounded up. Delay inside switches is not in any hardware profile."""
+
+
+class Trunk(NamedTuple):
+    """The cables between two end points as one link."""
+
+    a: str
+    """An adapter or a switch."""
+    z: str
+    ids: tuple[str, ...]
+    gbps: int
+    length_m: float
+    """Of the longest cable."""
+
+
+def trunks(links: Iterable[Link]) -> list[Trunk]:
+    """Return the links of adapters, then those between switches, a trunk each.
+
+    For simulators that allow, or keep, one link between two devices.
+    """
+    found: dict[tuple[str, str], list[Link]] = {}
+    hosts: list[Trunk] = []
+    for link in links:
+        if link.host:
+            hosts.append(Trunk(link.id, link.z, (link.id,), link.gbps, link.length_m))
+        else:
+            found.setdefault((link.a, link.z), []).append(link)
+    return hosts + [
+        Trunk(
+            a,
+            z,
+            tuple(link.id for link in cables),
+            sum(link.gbps for link in cables),
+            max(link.length_m for link in cables),
+        )
+        for (a, z), cables in found.items()
+    ]
 
 
 def adapters(wiring: Wiring) -> list[str]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fireflyer.model.fabric import Role
-from fireflyer.model.hardware import Cpus, Gpu, Nic, NodeModel
+from fireflyer.model.hardware import CpuId, Cpus, Gpu, Nic, NodeModel
 from fireflyer.render.exports.wiring import Files, Wiring
 from fireflyer.render.template import render
 
@@ -56,17 +56,15 @@ class Cpu:
 
 
 def files(wiring: Wiring) -> Files:
-    """Yield `<node model>.xml` for every model of compute node with GPUs."""
+    """Yield `<node model>.xml` for every model of compute node with GPUs and a CPUID."""
     models = {node.model.name: node.model for node in wiring.fabric.nodes_of(Role.COMPUTE)}
     for model in models.values():
-        if model.gpus:
-            yield f"{model.name}.xml", topology(model, wiring.fabric.is_ethernet)
+        if model.gpus and model.cpus.cpuid is not None:
+            yield f"{model.name}.xml", topology(model, model.cpus.cpuid, wiring.fabric.is_ethernet)
 
 
-def topology(model: NodeModel, ethernet: bool) -> str:
+def topology(model: NodeModel, cpuid: CpuId, ethernet: bool) -> str:
     """Return the file of one model with GPUs."""
-    cpuid = model.cpus.cpuid
-    assert cpuid is not None, "the model refuses GPUs without it"
     return render(
         "nccl/node.xml.j2",
         model=model,

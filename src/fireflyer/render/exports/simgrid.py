@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fireflyer.render.exports.endpoints import adapters, delay_ns
+from fireflyer.render.exports.endpoints import adapters, delay_ns, trunks
 from fireflyer.render.exports.wiring import Files, Link, Wiring
 
 _HEAD = """<?xml version='1.0'?>
@@ -43,33 +43,19 @@ def files(wiring: Wiring) -> Files:
 def _platform(
     name: str, hosts: Iterable[str], switches: Iterable[str], links: Iterable[Link]
 ) -> str:
-    edges: list[tuple[str, str, str, int, float]] = []
-    trunks: dict[tuple[str, str], list[Link]] = {}
-    for link in links:
-        if link.host:
-            edges.append((link.id, link.z, link.id, link.gbps, link.length_m))
-        else:
-            trunks.setdefault((link.a, link.z), []).append(link)
-    edges += [
-        (a, z, JOIN.join([link.id for link in trunk]), *_sum(trunk))
-        for (a, z), trunk in trunks.items()
-    ]
-    delays = {length_m: delay_ns(length_m) for _, _, _, _, length_m in edges}
+    edges = trunks(links)
+    delays = {edge.length_m: delay_ns(edge.length_m) for edge in edges}
     # SimGrid asks every host for a speed; nothing is computed on an adapter.
     parts = [f'    <host id="{host}" speed="1Gf"/>\n' for host in hosts]
     parts += [f'    <router id="{switch}"/>\n' for switch in switches]
     parts += [
-        f'    <link id="{link}" bandwidth="{gbps}Gbps" latency="{delays[length_m]}ns"'
-        ' sharing_policy="SPLITDUPLEX"/>\n'
-        for _, _, link, gbps, length_m in edges
+        f'    <link id="{JOIN.join(edge.ids)}" bandwidth="{edge.gbps}Gbps"'
+        f' latency="{delays[edge.length_m]}ns" sharing_policy="SPLITDUPLEX"/>\n'
+        for edge in edges
     ]
     parts += [
-        f'    <route src="{a}" dst="{z}"><link_ctn id="{link}" direction="UP"/></route>\n'
-        for a, z, link, _, _ in edges
+        f'    <route src="{edge.a}" dst="{edge.z}">'
+        f'<link_ctn id="{JOIN.join(edge.ids)}" direction="UP"/></route>\n'
+        for edge in edges
     ]
     return _HEAD.format(zone=name) + "".join(parts) + _TAIL
-
-
-def _sum(links: Iterable[Link]) -> tuple[int, float]:
-    """Return a trunk's speed in Gb/s, and its longest cable in metres."""
-    return sum(link.gbps for link in links), max(link.length_m for link in links)
