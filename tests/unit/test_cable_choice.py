@@ -30,8 +30,9 @@ from fireflyer.model.hardware import MEDIA, Catalogue
 NEAR = PLANES | {
     "cluster.compute.nodes": 10,
     "cluster.racks.units": 12,
-    "cluster.racks.pitch_m": 0.0,
-    "cluster.racks.row_pitch_m": 0.0,
+    "cluster.racks.pitch_m": 0.5,
+    "cluster.racks.row_pitch_m": 1.0,
+    "cluster.racks.tray_m": 0.0,
     "cluster.racks.slack_m": 0.1,
     "cluster.racks.network": {"per_row": 2, "devices": 10},
 }
@@ -64,8 +65,8 @@ def site_of(change: Mapping[str, Any], connector: str | None = None) -> Site:
 def fabrics(draw: st.DrawFn) -> Fabric:
     """Any small fabric in a room of any measures."""
     change = draw(changes()) | {
-        "cluster.racks.pitch_m": draw(st.floats(0.0, 1.5)),
-        "cluster.racks.row_pitch_m": draw(st.floats(0.0, 3.0)),
+        "cluster.racks.pitch_m": draw(st.floats(0.5, 1.5)),
+        "cluster.racks.row_pitch_m": draw(st.floats(1.0, 3.0)),
         "cluster.racks.slack_m": draw(st.floats(0.0, 1.0)),
         "cluster.racks.tray_m": draw(st.floats(0.0, 1.0)),
     }

@@ -264,9 +264,9 @@ def test_the_papers_three_layer_trees_of_40_port_switches(
         "cluster.fabric.cables_per_pair": 1,
         "cluster.racks": {
             "power_kw": 50.0,
-            "per_row": 200,
-            "pitch_m": 0.1,
-            "row_pitch_m": 0.5,
+            "per_row": 50,
+            "pitch_m": 0.5,
+            "row_pitch_m": 1.0,
             "nodes": {"compute": 2, "storage": 1},
             "network": {"rows": 4, "per_row": 10, "devices": 40},
         },

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fireflyer.design.network_racks import Group
 from fireflyer.design.room import Room, Trays
 from fireflyer.model.fabric import Place
 from fireflyer.model.intent import NetworkRacks, PerRack, Racks
@@ -50,15 +53,19 @@ def test_node_racks_fill_every_column_that_is_not_a_network_rack(room: Room, cou
 @settings(max_examples=200, deadline=None)
 @given(rooms(), st.data())
 def test_network_racks_stand_in_the_middle_of_their_rows(room: Room, data: st.DataObject) -> None:
-    network = room.racks.network
-    most = network.rows * network.per_row * network.devices
-    devices = data.draw(st.integers(1, most))
-    places = room.network(0, [1] * devices)
+    groups = [
+        Group(
+            layer, tuple(f"{layer}{number}" for number in range(data.draw(st.integers(0, 30)))), 1
+        )
+        for layer in ("spine", "leaf", "management")
+    ]
+    places = room.network(0, groups).values()
     assert all(room.holds_network(place) for place in places)
-    assert len({(place.rack, place.unit) for place in places}) == devices
-    left, right = room.middle, room.racks.per_row - network.per_row - room.middle
+    assert len({(place.rack, place.unit) for place in places}) == len(places)
+    highest = Counter(place.rack for place in places)
+    assert all(place.unit <= highest[place.rack] for place in places)
+    left, right = room.middle, room.racks.per_row - room.racks.network.per_row - room.middle
     assert right - left in (0, 1)
-    assert places == room.network(0, [1] * (devices + 1))[:devices]
 
 
 def test_length_goes_up_along_and_down() -> None:

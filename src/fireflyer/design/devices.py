@@ -13,6 +13,7 @@ from fireflyer.design.addresses import (
 )
 from fireflyer.design.budget import budgets, share
 from fireflyer.design.names import numbered, tree_names, zone_names
+from fireflyer.design.network_racks import Group
 from fireflyer.design.placement import place
 from fireflyer.design.shape import Shape
 from fireflyer.load import Site
@@ -29,24 +30,39 @@ from fireflyer.model.fabric import (
 from fireflyer.model.hardware import Nic, SwitchModel
 
 
-def network_heights(site: Site, shape: Shape) -> list[list[int]]:
-    """Return the rack units of what stands in each zone's network racks, in the order of places.
+def network_groups(site: Site, shape: Shape) -> list[list[Group]]:
+    """Return what stands in each zone's network racks, each rack's lowest devices first.
 
-    Spines, leaves and cores, plane by plane; interzone switches in the first zone; managers.
+    Spines, leaves and cores, tree by tree; then the zone's share of interzone switches, then
+    its management nodes, those with a subnet manager first.
     """
     cluster = site.cluster
     fabric = cluster.fabric
-    switches = [shape.spine.rack_units] * shape.spines + [shape.leaf.rack_units] * shape.leaves
-    if shape.core is not None:
-        switches += [shape.core.rack_units] * shape.cores
-    zones = [switches * fabric.planes for _ in range(fabric.zones)]
-    if fabric.interzone is not None:
-        between = site.catalogue.switches[fabric.interzone.model]
-        zones[0] += [between.rack_units] * fabric.interzone.switches
-    manager = site.catalogue.nodes[cluster.management.model]
-    for zone, heights in enumerate(zones):
-        heights += [manager.rack_units] * share(cluster.management.nodes, fabric.zones, zone)
+    zones: list[list[Group]] = [[] for _ in range(fabric.zones)]
+    for tree, name in enumerate(tree_names(fabric.zones, fabric.planes)):
+        zones[tree % fabric.zones] += _tree_groups(wiring.tree_switches(name, shape), shape)
+    managers = numbered("mg", cluster.management.nodes, 2)
+    model = site.catalogue.nodes[cluster.management.model]
+    for zone, groups in enumerate(zones):
+        if fabric.interzone is not None:
+            names = numbered("interzone", fabric.interzone.switches, 2)[zone :: fabric.zones]
+            units = site.catalogue.switches[fabric.interzone.model].rack_units
+            groups.append(Group(Layer.INTERZONE, names, units))
+        own = managers[zone :: fabric.zones]
+        first = [name for name in own if name in cluster.services.subnet_manager]
+        names = (*first, *(name for name in own if name not in first))
+        groups.append(Group(Role.MANAGEMENT, names, model.rack_units))
     return zones
+
+
+def _tree_groups(names: wiring.TreeSwitches, shape: Shape) -> Iterator[Group]:
+    each = shape.spines_per_pod
+    for pod in range(shape.pods):
+        spines = names.spines[pod * each : (pod + 1) * each]
+        yield Group(Layer.SPINE, spines, shape.spine.rack_units)
+    yield Group(Layer.LEAF, names.leaves, shape.leaf.rack_units)
+    if shape.core is not None:
+        yield Group(Layer.CORE, names.cores, shape.core.rack_units)
 
 
 class Devices:
@@ -61,10 +77,9 @@ class Devices:
         interzone = site.cluster.fabric.interzone
         self.between = numbered("interzone", interzone.switches if interzone else 0, 2)
         self.room = room.Room(site.cluster.racks, self.zones)
-        self.network = [
-            self.room.network(zone, heights)
-            for zone, heights in enumerate(network_heights(site, shape))
-        ]
+        self.network: dict[str, Place] = {}
+        for zone, groups in enumerate(network_groups(site, shape)):
+            self.network |= self.room.network(zone, groups)
         self.leaf_networks = {
             leaf: addresses.leaf_network(tree, index, shape.leaf.ports)
             for tree, names in zip(self.trees, self.names, strict=True)
@@ -75,27 +90,21 @@ class Devices:
     def switches(self) -> Iterator[Switch]:
         """Yield a tree's spines, leaves and cores, tree by tree, then those between zones."""
         shape = self.shape
-        free = [iter(places) for places in self.network]
         for tree, names in enumerate(self.names):
-            places = free[tree % len(self.zones)]
             for layer, layer_names, model in (
                 (Layer.SPINE, names.spines, shape.spine),
                 (Layer.LEAF, names.leaves, shape.leaf),
                 (Layer.CORE, names.cores, shape.core or shape.spine),
             ):
                 for index, name in enumerate(layer_names):
-                    yield self._switch(name, layer, tree, index, model, next(places))
+                    yield self._switch(name, layer, tree, index, model)
         interzone = self.site.cluster.fabric.interzone
         if interzone is not None:
             model = self.site.catalogue.switches[interzone.model]
-            first = shape.leaves + shape.spines + shape.cores
             for index, name in enumerate(self.between):
-                where = self.network[0][first + index]
-                yield self._switch(name, Layer.INTERZONE, 0, index, model, where)
+                yield self._switch(name, Layer.INTERZONE, 0, index, model)
 
-    def _switch(
-        self, name: str, layer: Layer, tree: int, index: int, model: SwitchModel, where: Place
-    ) -> Switch:
+    def _switch(self, name: str, layer: Layer, tree: int, index: int, model: SwitchModel) -> Switch:
         asset = identity.asset_of(self.site.assets, name)
         number = self.addresses.switch(layer, tree, index)
         return Switch(
@@ -105,7 +114,7 @@ class Devices:
             index=index,
             model=model,
             guid=identity.guid(asset, identity.placeholder(layer, tree, index, 0)),
-            place=where,
+            place=self.network[name],
             management=self.addresses.address("management", number),
             loopback=self.addresses.address("loopback", number),
             serial=asset.serial if asset else "",
@@ -179,13 +188,12 @@ class Devices:
         count = len(self.zones)
         for index, name in enumerate(names):
             home = index % count
-            managers = share(len(names), count, home)
-            where = self.network[home][index // count - managers]
             leaves = {
                 tree: self._rails(ports, tree, Role.MANAGEMENT, index // count)
                 for tree in self._trees_of(home)
             }
             number = self.addresses.management(index)
+            where = self.network[name]
             yield self._node(name, Role.MANAGEMENT, home, index, number, where, leaves)
 
     def _node(

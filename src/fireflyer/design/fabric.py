@@ -13,7 +13,7 @@ from fireflyer.design.addresses import (
 from fireflyer.design.asn import asn_problems
 from fireflyer.design.budget import budget_problems, budgets
 from fireflyer.design.cables import cable_family, cables
-from fireflyer.design.devices import Devices, network_heights
+from fireflyer.design.devices import Devices, network_groups
 from fireflyer.design.lossless import buffer_problems
 from fireflyer.design.models import model_problems
 from fireflyer.design.names import numbered
@@ -48,7 +48,7 @@ def design(site: Site) -> Fabric:
     shape = shape_of(site)
     found = budgets(cluster, shape)
     problems = budget_problems(site, shape)
-    problems += room.room_problems(site, [len(zone) for zone in network_heights(site, shape)])
+    problems += room.room_problems(site, network_groups(site, shape))
     if problems := problems + leaf_network_problems(site, shape):
         raise IntentError(problems)
     devices = Devices(site, shape, plan_addresses(site))

@@ -6,9 +6,11 @@ has the same mix. A device's rack follows from its number and the intent's `rack
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from fireflyer.design.network_racks import Group, rack_of_each
 from fireflyer.errors import Problem
 from fireflyer.load import Site
 from fireflyer.model.fabric import Place
@@ -34,20 +36,21 @@ class Room:
         name = f"{self.zones[zone]}-r{row + 1:02d}-{column + 1:02d}"
         return Place(name, unit, row * len(self.zones) + zone, column)
 
-    def network(self, zone: int, heights: Sequence[int]) -> list[Place]:
-        """Return the places of the zone's network devices, from the bottom of each rack up.
-
-        Racks beyond the rows that the intent gives them are counted on; `network_problem` says so.
-        """
+    def network(self, zone: int, groups: Sequence[Group]) -> Mapping[str, Place]:
+        """Return the place of each of the zone's network devices, from the bottom of a rack up."""
         network = self.racks.network
-        places: list[Place] = []
-        unit = 1
-        for slot, height in enumerate(heights):
-            rack, position = divmod(slot, network.devices)
-            row, column = divmod(rack, network.per_row)
-            unit = 1 if position == 0 else unit
-            places.append(self.place(zone, network.first_row - 1 + row, self.middle + column, unit))
-            unit += height
+        rack_of = rack_of_each(groups, network.rows, network.per_row)
+        top: dict[int, int] = {}
+        places: dict[str, Place] = {}
+        for group in groups:
+            for name in group.names:
+                rack = rack_of[name]
+                row, column = divmod(rack, network.per_row)
+                unit = top.get(rack, 1)
+                top[rack] = unit + group.rack_units
+                places[name] = self.place(
+                    zone, network.first_row - 1 + row, self.middle + column, unit
+                )
         return places
 
     def node(self, zone: int, rack: int, unit: int) -> Place:
@@ -83,8 +86,8 @@ class Box:
     """The most it may draw, as far as that is known."""
 
 
-def room_problems(site: Site, devices: Sequence[int]) -> list[Problem]:
-    """Return what is wrong with the room itself; `devices` stand in each zone's network racks."""
+def room_problems(site: Site, zones: Sequence[Sequence[Group]]) -> list[Problem]:
+    """Return what is wrong with the floor layout; `zones` stand in each zone's network racks."""
     racks, at = site.cluster.racks, site.document.problem
     network, key = racks.network, f"{KEY}.network"
     problems = _empty_rack_problems(site)
@@ -92,15 +95,25 @@ def room_problems(site: Site, devices: Sequence[int]) -> list[Problem]:
         limit = f"a row has {racks.per_row} racks"
         remedy = f"lower it to at most {racks.per_row}, or raise racks.per_row"
         return [*problems, at(f"{key}.per_row", network.per_row, limit, remedy)]
-    wanted = -(-max(devices) // network.devices)
+    devices = max(sum(len(group.names) for group in groups) for groups in zones)
+    wanted = -(-devices // network.devices)
     if wanted > network.rows * network.per_row:
         limit = (
-            f"the {max(devices)} switches and management nodes of a zone take {wanted} racks of"
+            f"the {devices} switches and management nodes of a zone take {wanted} racks of"
             f" {network.devices}, {network.rows} row(s) of {network.per_row} hold"
             f" {network.rows * network.per_row}"
         )
         remedy = f"raise it to {-(-wanted // network.per_row)}, or raise racks.network.per_row"
         problems.append(at(f"{key}.rows", network.rows, limit, remedy))
+    else:
+        most = max(
+            max(Counter(rack_of_each(groups, network.rows, network.per_row).values()).values())
+            for groups in zones
+        )
+        if most > network.devices:
+            limit = f"an even mix of every layer puts {most} devices in one network rack"
+            remedy = f"raise it to {most}, or raise racks.network.per_row"
+            problems.append(at(f"{key}.devices", network.devices, limit, remedy))
     for index, column in enumerate(racks.cross_columns):
         if column > racks.per_row:
             limit = f"a row has {racks.per_row} racks"

@@ -15,7 +15,6 @@ from fireflyer.model.hardware import MEDIA, Medium
 
 Count = Annotated[int, Field(ge=1, le=100_000)]
 CountOrNone = Annotated[int, Field(ge=0, le=100_000)]
-Metres = Annotated[float, Field(ge=0, le=1000)]
 Percent = Annotated[float, Field(ge=0, le=100)]
 Url = Annotated[str, Field(pattern=r"^(https?://[^\s\"',]*[^\s\"',/])?$", max_length=200)]
 Host = Annotated[str, Field(pattern=r"^[a-z0-9-]+$", max_length=63)]
@@ -175,7 +174,10 @@ class PerRack(Record):
 
 
 class NetworkRacks(Record):
-    """Where switches and management nodes stand: in the middle of some rows of every zone."""
+    """Where switches and management nodes stand: in the middle of some rows of every zone.
+
+    Every such rack holds an even mix of all layers.
+    """
 
     first_row: Count = 1
     """The first of these rows, counted from 1 in each zone."""
@@ -183,7 +185,7 @@ class NetworkRacks(Record):
     per_row: Count
     """Network racks in the middle of each such row; node racks fill the other columns."""
     devices: Count
-    """Switches and management nodes in one network rack."""
+    """The most switches and management nodes in one network rack."""
 
 
 class Racks(Record):
@@ -193,14 +195,17 @@ class Racks(Record):
     power_kw: Annotated[float, Field(gt=0, le=1000)]
     """What one rack may draw."""
     per_row: Count
-    pitch_m: Metres = 0.6
-    row_pitch_m: Metres = 3.0
-    unit_m: Metres = 0.04445
-    tray_m: Metres = 0.3
+    pitch_m: Annotated[float, Field(ge=0.5, le=2)] = 0.6
+    """From rack to rack; the panels of a rack are 482.6 mm wide (EIA-310), its frame is wider."""
+    row_pitch_m: Annotated[float, Field(ge=1, le=20)] = 3.0
+    """From row to row, aisle included."""
+    unit_m: Annotated[float, Field(ge=0.04, le=0.05)] = 0.04445
+    """Height of a unit: 44.45 mm (EIA-310), 48 mm in Open Rack."""
+    tray_m: Annotated[float, Field(ge=0, le=10)] = 0.3
     """Height of the trays over the top of the racks."""
     cross_columns: tuple[Count, ...] = ()
     """Columns over which trays lead from row to row; none named: every column."""
-    slack_m: Metres = 0.5
+    slack_m: Annotated[float, Field(ge=0, le=10)] = 0.5
     """Spare length at each end of a cable."""
     nodes: PerRack
     network: NetworkRacks
