@@ -188,11 +188,11 @@ def test_the_page_says_what_the_place_of_network_racks_costs(
     km, longest = [], []
     for fabric in (fire_flyer_2, first):
         lengths = [cable.length_m for cable in fabric.cables if cable.medium == "aoc"]
-        assert len(lengths) == 2856
+        assert len(lengths) == 2650
         km.append(f"{sum(lengths) / 1000:.1f} km")
         longest.append(f"{max(lengths):g} m")
     assert (
-        f"its 2,856 optical cables are {km[0]} long, and the longest one sold is {longest[0]}."
+        f"its 2,650 optical cables are {km[0]} long, and the longest one sold is {longest[0]}."
         f" With `racks.network.first_row: 1` they are {km[1]}, and the longest is {longest[1]}."
     ) in text_of("cabling.md")
 
