@@ -49,13 +49,15 @@ def tree_cables(fabric: Fabric, tree: str) -> list[Cable]:
     ]
 
 
-def halves_flow(fabric: Fabric, tree: str, cables: Iterable[Cable], gone: str = "") -> float:
+def halves_flow(
+    fabric: Fabric, tree: str, cables: Iterable[Cable], gone: Collection[str] = ()
+) -> float:
     """Return the links' worth of flow from the first half of the leaves to the second.
 
     A leaf in the middle is taken as two, each with half of its ports; so all is counted twice.
     """
     whole = Counter(cable.a.device for cable in tree_cables(fabric, tree))
-    leaves = [leaf for leaf in fabric.switches_of(Layer.LEAF, tree) if leaf.name != gone]
+    leaves = [leaf for leaf in fabric.switches_of(Layer.LEAF, tree) if leaf.name not in gone]
     parts: dict[str, list[tuple[tuple[str, str], int]]] = {}
     edges: Edges = defaultdict(Counter)
     for index, leaf in enumerate(leaves):
@@ -69,7 +71,7 @@ def halves_flow(fabric: Fabric, tree: str, cables: Iterable[Cable], gone: str = 
             else:
                 edges[part]["sink"] += hosts * share
     for cable in cables:
-        if gone in (cable.a.device, cable.z.device):
+        if cable.a.device in gone or cable.z.device in gone:
             continue
         for part, share in parts.get(cable.a.device, []):
             if part[1] == "a":

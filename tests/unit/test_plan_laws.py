@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from tests.conftest import make_site_in
+from tests.conftest import MakeSite, make_site_in
 from tests.flows import disjoint, halves_flow, tree_cables, walk
 from tests.intents import changes
 from tests.sites import PLANES, THREE_LAYERS
 
 from fireflyer.design import design
 from fireflyer.design.plan import Plan, plan
+from fireflyer.design.power import feeds
 from fireflyer.design.resilience import Loss, losses
 from fireflyer.design.shape import shape_of
 from fireflyer.load import load_site
@@ -83,10 +84,10 @@ class Failure:
 
     kind: str
     name: str
-    device: str
-    """Empty for a cable."""
-    tree: str | None
-    """None where no tree loses a switch or a cable between two."""
+    gone: frozenset[str]
+    """Devices; none for a cable."""
+    trees: tuple[str, ...]
+    """Those that lose a switch or a cable between two."""
     cables: list[Cable]
     """What is left."""
 
@@ -97,52 +98,100 @@ def check_losses(fabric: Fabric) -> None:
     whole = {tree: halves_flow(fabric, tree, tree_cables(fabric, tree)) for tree in fabric.trees}
     worst: dict[str, tuple[int, int, int]] = {}
     for failure in failures(fabric):
-        hosts = hosts_lost(fabric, failure.cables)
+        hosts = hosts_lost(fabric, failure.cables, failure.gone)
         worst[failure.kind] = max(hosts, worst.get(failure.kind, hosts))
         loss = found[failure.kind]
         if failure.name != loss.name:
             continue
         assert hosts_of(loss) == hosts, failure.name
-        rest = whole_links = 1.0
-        if failure.tree is not None:
-            left = [c for c in tree_cables(fabric, failure.tree) if c in failure.cables]
-            rest = halves_flow(fabric, failure.tree, left, failure.device)
-            whole_links = whole[failure.tree]
-            ratio = narrowest(fabric, failure.tree, left, failure.device)
-            assert loss.oversubscription == pytest.approx(ratio), failure.name
-        assert loss.bisection_share == pytest.approx(1 - rest / whole_links), failure.name
+        shares, ratios = [0.0], []
+        for tree in failure.trees:
+            left = [c for c in tree_cables(fabric, tree) if c in failure.cables]
+            rest = halves_flow(fabric, tree, left, failure.gone) / whole[tree]
+            shares.append(max(0.0, 1 - rest))  # halved anew, a tree of pods may have more
+            ratios.append((shares[-1], narrowest(fabric, tree, left, failure.gone)))
+        assert loss.bisection_share == pytest.approx(max(shares)), failure.name
+        if ratios:
+            worst_ratios = [ratio for share, ratio in ratios if share > max(shares) - 1e-9]
+            assert any(loss.oversubscription == pytest.approx(r) for r in worst_ratios), failure
         assert loss.interzone_share == pytest.approx(interzone_lost(fabric, failure.cables))
+        unmanaged = ports_without_sm(fabric, failure.cables, failure.gone)
+        assert loss.ports_without_sm == unmanaged, failure.name
     assert {kind: hosts_of(loss) for kind, loss in found.items()} == worst
 
 
 def failures(fabric: Fabric) -> Iterator[Failure]:
-    """Yield every device and cable."""
+    """Yield every device, cable, rack and power feed."""
     gateways = {c.a.device for c in fabric.cables if c.role is CableRole.INTERZONE}
     for switch in fabric.switches:
-        left = [c for c in fabric.cables if switch.name not in (c.a.device, c.z.device)]
         kind = "gateway leaf" if switch.name in gateways else str(switch.layer)
         kind = "interzone switch" if switch.tree is None else kind
-        yield Failure(kind, switch.name, switch.name, switch.tree, left)
+        yield without(fabric, kind, switch.name, {switch.name})
     for index, cable in enumerate(fabric.cables):
         left = [*fabric.cables[:index], *fabric.cables[index + 1 :]]
-        kind, name, tree = f"{cable.role} cable", f"{cable.a.device} to {cable.z.device}", None
+        kind, name = f"{cable.role} cable", f"{cable.a.device} to {cable.z.device}"
+        trees: tuple[str, ...] = ()
         if cable.role is CableRole.HOST:
             name = cable.id
         elif cable.role is CableRole.TREE:
             a, z = fabric.switch[cable.a.device], fabric.switch[cable.z.device]
-            kind, tree = f"{a.layer}-{z.layer} cable", a.tree
-        yield Failure(kind, name, "", tree, left)
+            assert a.tree is not None
+            kind, trees = f"{a.layer}-{z.layer} cable", (a.tree,)
+        yield Failure(kind, name, frozenset(), trees, left)
+    if not fabric.is_ethernet:
+        managers = fabric.intent.services.subnet_manager
+        for name in managers:
+            yield without(fabric, "subnet manager", name, {name})
+        for leaf in {port.leaf.device for name in managers for port in fabric.node[name].ports}:
+            yield without(fabric, "leaf of a manager", leaf, {leaf})
+    racks: dict[str, set[str]] = {}
+    for name in [*fabric.switch, *fabric.node]:
+        racks.setdefault(fabric.device_place(name).rack, set()).add(name)
+    for rack, held in racks.items():
+        kind = "network rack" if held & set(fabric.switch) else "node rack"
+        yield without(fabric, kind, rack, held)
+    for feed in "AB":
+        single = {name for name, of_device in feeds(fabric).items() if set(of_device) == {feed}}
+        yield without(fabric, "power feed", f"feed {feed}", single)
 
 
-def narrowest(fabric: Fabric, tree: str, cables: list[Cable], gone: str) -> float:
+def without(fabric: Fabric, kind: str, name: str, gone: set[str]) -> Failure:
+    left = [c for c in fabric.cables if not gone & {c.a.device, c.z.device}]
+    switches = [switch for switch in fabric.switches if switch.name in gone]
+    trees = tuple({switch.tree for switch in switches if switch.tree is not None})
+    return Failure(kind, name, frozenset(gone), trees, left)
+
+
+def ports_without_sm(fabric: Fabric, cables: list[Cable], gone: frozenset[str]) -> int:
+    """Walk from every working manager over what is left; count the host ports not met."""
+    if fabric.is_ethernet:
+        return 0
+    near: dict[str, set[str]] = {}
+    for cable in cables:
+        if cable.role is not CableRole.HOST:
+            near.setdefault(cable.a.device, set()).add(cable.z.device)
+            near.setdefault(cable.z.device, set()).add(cable.a.device)
+    managers = set(fabric.intent.services.subnet_manager) - gone
+    hosts = [c for c in cables if c.role is CableRole.HOST]
+    queue = [c.z.device for c in hosts if c.a.device in managers]
+    met = set(queue)
+    while queue:
+        for other in near.get(queue.pop(), set()) - met:
+            met.add(other)
+            queue.append(other)
+    return sum(c.z.device not in met for c in hosts)
+
+
+def narrowest(fabric: Fabric, tree: str, cables: list[Cable], gone: frozenset[str]) -> float:
     """Return the worst ratio of a leaf, times the worst of a spine where there are cores."""
     up = Counter(cable.a.device for cable in cables)
     down = Counter(cable.z.device for cable in cables)
     whole = Counter(cable.a.device for cable in tree_cables(fabric, tree))
 
     def worst(layer: Layer, below: Callable[[Switch], int]) -> float:
-        switches = [s for s in fabric.switches_of(layer, tree) if s.name != gone and below(s)]
-        return max(below(s) / up[s.name] if up[s.name] else math.inf for s in switches)
+        switches = [s for s in fabric.switches_of(layer, tree) if s.name not in gone and below(s)]
+        ratios = (below(s) / up[s.name] if up[s.name] else math.inf for s in switches)
+        return max(ratios, default=0.0)
 
     leaf = worst(Layer.LEAF, lambda s: s.model.ports - whole[s.name])
     if not any(fabric.switches_of(Layer.CORE, tree)):
@@ -157,14 +206,14 @@ def interzone_lost(fabric: Fabric, cables: list[Cable]) -> float:
     return max((1 - after[gateway] / links for gateway, links in before.items()), default=0.0)
 
 
-def hosts_lost(fabric: Fabric, cables: list[Cable]) -> tuple[int, int, int]:
+def hosts_lost(fabric: Fabric, cables: list[Cable], gone: frozenset[str]) -> tuple[int, int, int]:
     """Return the nodes cut off, those that lose a port, and the storage nodes among these."""
     up = {cable.a.device for cable in cables if cable.role is CableRole.TREE}
     alive = {c.a for c in cables if c.role is CableRole.HOST and c.z.device in up}
     cut_off = narrowed = storage = 0
     for node in fabric.nodes:
         left = sum(cable.device == node.name for cable in alive)
-        if node.ports and not left:
+        if node.name in gone or (node.ports and not left):
             cut_off += 1
         elif left < len(node.ports):
             narrowed += 1
@@ -173,7 +222,7 @@ def hosts_lost(fabric: Fabric, cables: list[Cable]) -> tuple[int, int, int]:
 
 
 def hosts_of(loss: Loss) -> tuple[int, int, int]:
-    return loss.nodes_cut_off, loss.nodes_narrowed, loss.storage_feet
+    return loss.nodes_cut_off, loss.nodes_narrowed, loss.storage_narrowed
 
 
 @settings(max_examples=40, deadline=None)
@@ -214,9 +263,14 @@ def test_what_one_failure_costs_fire_flyer_2(fire_flyer_2: Fabric) -> None:
         "gateway leaf",
         "spine",
         "interzone switch",
+        "subnet manager",
+        "leaf of a manager",
         "host cable",
         "leaf-spine cable",
         "interzone cable",
+        "network rack",
+        "node rack",
+        "power feed",
     ]
     shares = {kind: loss.bisection_share for kind, loss in found.items()}
     assert shares["leaf"] == shares["gateway leaf"] == pytest.approx(1 / 40)
@@ -227,7 +281,21 @@ def test_what_one_failure_costs_fire_flyer_2(fire_flyer_2: Fabric) -> None:
     assert hosts_of(found["host cable"]) == (1, 0, 0)
     assert found["spine"].oversubscription == pytest.approx(20 / 19)
     across = {kind: loss.interzone_share for kind, loss in found.items() if loss.interzone_share}
-    assert across == {"gateway leaf": 1.0, "interzone switch": 1 / 2, "interzone cable": 1 / 16}
+    assert across["gateway leaf"] == 1.0
+    assert across["interzone switch"] == 1 / 2
+    assert across["interzone cable"] == 1 / 16
+    # 7 of 20 spines and 14 of 40 leaves stand in one network rack; every switch has two feeds.
+    assert shares["network rack"] == pytest.approx(1 - (26 * 14) / (40 * 20))
+    assert shares["power feed"] == 0
+    assert found["subnet manager"].ports_without_sm == 0
+
+
+def test_one_feed_takes_down_all_that_has_no_other(make_site: MakeSite) -> None:
+    change = {"cluster.racks.power_feeds": 1}
+    fabric = design(load_site(make_site("fire-flyer-2", change)))
+    feed = losses(fabric)[-1]
+    assert feed.nodes_cut_off == len(fabric.nodes)
+    assert feed.bisection_share == 1
 
 
 def test_a_leaf_of_a_plane_cuts_no_node_off() -> None:

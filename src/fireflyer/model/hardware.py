@@ -29,6 +29,25 @@ Medium = Literal["dac", "aoc", "dac-splitter", "aoc-splitter", "fibre"]
 MEDIA: Final[tuple[Medium, ...]] = ("dac", "aoc", "dac-splitter", "aoc-splitter", "fibre")
 
 
+class PowerSupplies(Record):
+    """Power supplies of a device."""
+
+    fitted: Count
+    needed: Count
+    """Supplies that carry the whole device."""
+
+    @model_validator(mode="after")
+    def _needed_are_fitted(self) -> Self:
+        if self.needed > self.fitted:
+            raise ValueError("power_supplies.needed is more than are fitted")
+        return self
+
+    @property
+    def redundant(self) -> bool:
+        """Whether half of them, on the other of two feeds, are enough."""
+        return self.fitted // 2 >= self.needed
+
+
 class SwitchModel(Record):
     """A switch as sold."""
 
@@ -53,6 +72,8 @@ class SwitchModel(Record):
     rack_units: Count
     power_w: Watts
     """Draw to plan with, optics included; a rack has to feed as much."""
+    power_supplies: PowerSupplies | None = None
+    """None where they are not published: the device then counts on one feed alone."""
     relative_price: Annotated[float, Field(ge=0)]
     """Price in the unit of the paper's Table III, with the switch's share of cables."""
     buffer: SwitchBuffer | None = None
@@ -247,6 +268,8 @@ class NodeModel(Record):
     """Draw to plan a site's energy with: on average under load."""
     power_max_w: Watts | None = None
     """The most it may draw, which its rack has to feed; None where nobody has published it."""
+    power_supplies: PowerSupplies | None = None
+    """None where they are not published: the node then counts on one feed alone."""
     relative_price: Annotated[float, Field(ge=0)]
     cpus: Cpus
     memory_mb: Count

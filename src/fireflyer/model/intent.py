@@ -194,6 +194,8 @@ class Racks(Record):
     units: Annotated[int, Field(ge=4, le=60)] = 42
     power_kw: Annotated[float, Field(gt=0, le=1000)]
     """What one rack may draw."""
+    power_feeds: Annotated[int, Field(ge=1, le=4)] = 2
+    """Independent feeds, each in every rack; devices with redundant supplies are on two."""
     per_row: Count
     pitch_m: Annotated[float, Field(ge=0.5, le=2)] = 0.6
     """From rack to rack; the panels of a rack are 482.6 mm wide (EIA-310), its frame is wider."""

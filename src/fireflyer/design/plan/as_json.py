@@ -30,6 +30,7 @@ def as_json(found: Study) -> dict[str, object]:
         ],
         "materials": [asdict(item) for item in found.items],
         "length_m": found.length_m,
+        "cabling": asdict(found.cabling),
         "ports": {"zones": zones},
         "bisection": _bisection(plan),
         "paths": {tree: asdict(figures.paths) for tree, figures in plan.trees.items()},

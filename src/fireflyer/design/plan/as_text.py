@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fireflyer.design.plan.cabling import Cabling
 from fireflyer.design.plan.figures import Plan, RoleCount, TreeFigures
 from fireflyer.design.plan.study import Study
 from fireflyer.design.prices import Cost
@@ -25,6 +26,7 @@ def as_text(found: Study) -> str:
         *_money(plan, found.cost),
         "networks    " + ", ".join(f"{name} {net}" for name, net in plan.networks.items()),
         *_bill(found),
+        *_cabling(found.cabling),
         "",
         *_losses(found.losses, kind),
     ]
@@ -115,20 +117,35 @@ def _bill(found: Study) -> Iterator[str]:
         yield f"  {count:>18}   {item.part}{length}"
 
 
-def _losses(losses: tuple[Loss, ...], kind: str) -> Iterator[str]:
+def _cabling(cabling: Cabling) -> Iterator[str]:
     yield (
-        f"{'one lost':<18}{'nodes cut off':>14}{'lose a port':>13}{'storage feet':>14}"
-        f"{'bisection':>11}{'then over':>11}{'interzone':>11}   the worst"
+        f"cabling     {cabling.length_m / 1000:>8,.1f}   km bought, {cabling.bundles:,} bundles,"
+        f" {cabling.bundles_between_racks:,} of them between racks"
+    )
+    yield (
+        f"  racks a leaf reaches  {cabling.racks_per_leaf:.1f} on average,"
+        f" {cabling.racks_per_leaf_max} at most; leaves a node rack reaches"
+        f"  {cabling.leaves_per_rack:.1f} on average, {cabling.leaves_per_rack_max} at most"
+    )
+
+
+def _losses(losses: tuple[Loss, ...], kind: str) -> Iterator[str]:
+    yield "impact of one failure, the worst of its kind:"
+    yield (
+        f"{'lost':<18}{'nodes cut off':>14}{'lose a port':>13}{'storage':>9}"
+        f"{'bisection':>11}{'oversub.':>10}{'interzone':>11}{'no SM':>7}   which"
     )
     for loss in losses:
         yield (
             f"{loss.kind:<18}{loss.nodes_cut_off:>14,}{loss.nodes_narrowed:>13,}"
-            f"{loss.storage_feet:>14,}{share(loss.bisection_share):>11}"
-            f"{loss.oversubscription:>11.2f}{share(loss.interzone_share):>11}   {loss.name}"
+            f"{loss.storage_narrowed:>9,}{share(loss.bisection_share):>11}"
+            f"{loss.oversubscription:>10.2f}{share(loss.interzone_share):>11}"
+            f"{loss.ports_without_sm:>7,}   {loss.name}"
         )
     yield (
-        f"bisection: share lost of its {kind}'s; then over: oversubscription afterwards;"
-        " storage feet: storage nodes that keep another port"
+        f"nodes cut off: without power or path; storage: storage nodes among those that lose a"
+        f" port; bisection: share lost of its {kind}'s; oversub.: oversubscription afterwards;"
+        " no SM: host ports that no subnet manager reaches"
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fireflyer.design.materials import Item, materials
+from fireflyer.design.plan.cabling import Cabling, cabling
 from fireflyer.design.plan.figures import Plan, plan
 from fireflyer.design.prices import Cost, cost
 from fireflyer.design.resilience import Loss, losses
@@ -23,6 +24,7 @@ class Study:
     items: tuple[Item, ...]
     bought: Mapping[str, int]
     """Cables by medium, without spares; a cable may be of several links."""
+    cabling: Cabling
     losses: tuple[Loss, ...]
     cost: Cost | None
     """None without a price list."""
@@ -33,8 +35,8 @@ class Study:
 
     @property
     def length_m(self) -> float:
-        """All cables end to end."""
-        return sum(item.length_m * item.quantity for item in self.items if item.length_m)
+        """All cables end to end, spares left out."""
+        return self.cabling.length_m
 
 
 def study(fabric: Fabric, shape: Shape, prices: PriceList | None = None) -> Study:
@@ -44,6 +46,7 @@ def study(fabric: Fabric, shape: Shape, prices: PriceList | None = None) -> Stud
         plan=plan(fabric, shape),
         items=items,
         bought=Counter(cable.medium for cable in fabric.cables if cable.assembly == cable.id),
+        cabling=cabling(fabric, items),
         losses=losses(fabric),
         cost=cost(items, prices) if prices is not None else None,
     )

@@ -6,7 +6,7 @@ walks and maximum flows over the cables themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,29 +33,19 @@ class TreeGraph:
     host_ports: Counts
     """Ports of each leaf that lead nowhere up."""
 
-    def without_switch(self, name: str) -> TreeGraph:
-        """Return the tree less one switch and its cables."""
-        if name in self.leaves:
-            row = self.leaves.index(name)
-            return replace(
-                self,
-                leaves=self.leaves[:row] + self.leaves[row + 1 :],
-                up=np.delete(self.up, row, axis=0),
-                host_ports=np.delete(self.host_ports, row),
-            )
-        if name in self.spines:
-            column = self.spines.index(name)
-            return replace(
-                self,
-                spines=self.spines[:column] + self.spines[column + 1 :],
-                up=np.delete(self.up, column, axis=1),
-                top=np.delete(self.top, column, axis=0),
-            )
-        column = self.cores.index(name)
+    def without_switches(self, names: Collection[str]) -> TreeGraph:
+        """Return the tree less some switches and their cables."""
+        leaves = [row for row, name in enumerate(self.leaves) if name not in names]
+        spines = [row for row, name in enumerate(self.spines) if name not in names]
+        cores = [row for row, name in enumerate(self.cores) if name not in names]
         return replace(
             self,
-            cores=self.cores[:column] + self.cores[column + 1 :],
-            top=np.delete(self.top, column, axis=1),
+            leaves=tuple(self.leaves[row] for row in leaves),
+            spines=tuple(self.spines[row] for row in spines),
+            cores=tuple(self.cores[row] for row in cores),
+            up=self.up[np.ix_(leaves, spines)],
+            top=self.top[np.ix_(spines, cores)],
+            host_ports=self.host_ports[leaves],
         )
 
     def without_cable(self, lower: str, upper: str) -> TreeGraph:
