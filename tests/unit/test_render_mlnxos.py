@@ -11,8 +11,8 @@ from fireflyer.design import design
 from fireflyer.design.switch_config import switch_configs
 from fireflyer.load import load_site
 from fireflyer.model.fabric import Fabric
-from fireflyer.prove.switches.mlnxos_shape import read
-from fireflyer.prove.switches.readback import compare, expected
+from fireflyer.prove.switches.mlnxos_shape import planned, read
+from fireflyer.prove.switches.values import differences
 from fireflyer.render import mlnxos
 
 RULE = "ip filter chain input rule append tail target accept dup-delete"
@@ -20,9 +20,9 @@ RULE = "ip filter chain input rule append tail target accept dup-delete"
 
 def test_says_what_the_switch_should_hold(fire_flyer_2: Fabric) -> None:
     for config in switch_configs(fire_flyer_2):
-        seen, faults = read(mlnxos.text(config), config)
+        values, faults = read(mlnxos.text(config))
         assert not faults
-        assert not list(compare("mlnxos", config.name, expected(config), seen))
+        assert not list(differences("mlnxos", config.name, planned(config), values))
 
 
 def test_only_allowed_sources_come_in(make_site: MakeSite) -> None:

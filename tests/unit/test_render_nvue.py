@@ -15,8 +15,9 @@ from tests.switches import ADAPTIVE, MARKED, NUMBERED, WATCHED, lab_roce
 from fireflyer.design.switch_config import switch_configs
 from fireflyer.load.catalogue import load_catalogue
 from fireflyer.model.switch_config import PortRole
+from fireflyer.prove.switches.nvue_planned import planned
 from fireflyer.prove.switches.nvue_shape import read
-from fireflyer.prove.switches.readback import compare, expected
+from fireflyer.prove.switches.values import differences
 from fireflyer.render import nvue
 
 
@@ -35,9 +36,9 @@ def test_text(name: str, tmp_path: Path, golden: Callable[[str, str], None]) -> 
 @pytest.mark.parametrize("changes", [{}, NUMBERED, MARKED, WATCHED])
 def test_says_what_the_switch_should_hold(changes: dict[str, Any], tmp_path: Path) -> None:
     for config in switch_configs(lab_roce(tmp_path, "nvue", changes)):
-        seen, faults = read(nvue.text(config), config)
+        values, faults = read(nvue.text(config))
         assert not faults
-        assert not list(compare("nvue", config.name, expected(config), seen))
+        assert not list(differences("nvue", config.name, planned(config), values))
 
 
 def test_cages_are_broken_out_once(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from fireflyer.model.fabric import Fabric
 from fireflyer.model.switch_config import SwitchConfig
-from fireflyer.prove.switches.readback import Seen, check_files
 from fireflyer.prove.switches.result import SwitchCheck
+from fireflyer.prove.switches.values import Values, check_values
 
 _IP = r"\d{1,3}(\.\d{1,3}){3}"
 _HOST = r"[a-z0-9.-]+"
@@ -40,25 +40,35 @@ COMMANDS = tuple(
         r"interface (?P<shut>ib \d+/\d+) shutdown",
     )
 )
+SHUT = "shut"
 CLOSED = "ip filter chain input policy drop"
 NO_GNMI = "monitoring: MLNX-OS is watched by SNMP; gNMI is not configured"
 
 
 def check(fabric: Fabric, tree: Path) -> SwitchCheck:
     """Compare the configurations below `tree/mlnxos` with the fabric."""
-    count, findings = check_files(fabric, tree, "mlnxos", read)
+    count, findings = check_values(fabric, tree, "mlnxos", ".cfg", read, planned)
     gnmi = fabric.intent.switch_management.monitoring == "gnmi"
     return SwitchCheck(
-        checker="our list of MLNX-OS commands",
+        checker="this project's list of MLNX-OS commands",
         files=count,
         findings=findings,
         notes=(NO_GNMI,) if gnmi else (),
     )
 
 
-def read(text: str, _: SwitchConfig) -> tuple[Seen, list[str]]:
+def planned(config: SwitchConfig) -> Values:
+    """Return a switch's name, and what stands at each port."""
+    values: Values = {("hostname",): config.name}
+    for port in config.ports:
+        values["port", port.name] = port.description or SHUT
+    return values
+
+
+def read(text: str) -> tuple[Values, list[str]]:
     """Return what a configuration says, and its faults."""
-    seen, faults = Seen(), []
+    values: Values = {}
+    faults = []
     descriptions: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.startswith("##"):
@@ -68,14 +78,15 @@ def read(text: str, _: SwitchConfig) -> tuple[Seen, list[str]]:
             faults.append(f"line {number} is no command that is known here: {line}")
             continue
         part = found.groupdict()
-        seen.hostname = part.get("hostname") or seen.hostname
+        if part.get("hostname"):
+            values["hostname",] = part["hostname"]
         if part.get("port"):
             descriptions[part["port"]] = part["description"]
         if part.get("opened"):
-            seen.ports[part["opened"]] = descriptions.get(part["opened"], "no description")
+            values["port", part["opened"]] = descriptions.get(part["opened"], "no description")
         if part.get("shut"):
-            seen.ports[part["shut"]] = ""
+            values["port", part["shut"]] = SHUT
     commands = text.splitlines()
     if CLOSED not in commands or "ip filter enable" not in commands:
         faults.append("its management port is open to every source")
-    return seen, faults
+    return values, faults

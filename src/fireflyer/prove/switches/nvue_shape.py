@@ -61,10 +61,10 @@ def read(text: str) -> tuple[Values, list[str]]:
     return values, faults
 
 
-def _root(document: yaml.Node | None) -> yaml.Node:
+def _root(document: yaml.Node | None) -> yaml.MappingNode:
     """Return the object tree: the value of `set`, which stands alone."""
     match document:
-        case yaml.SequenceNode(value=[yaml.MappingNode(value=[(key, root)])]):
+        case yaml.SequenceNode(value=[yaml.MappingNode(value=[(key, yaml.MappingNode() as root)])]):
             if key.value == "set":
                 return root
     raise ValueError("it has other parts, or none")

@@ -2,6 +2,7 @@
 
 A key is a section, a row in it and what stands in that row, such as `PORT`, `Ethernet0`, `mtu`.
 Both sides are compared whole: a value that differs, is missing or is not planned is a finding.
+Ports repeat each other's values, so what differs alike at several rows is one finding.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from fireflyer.model.fabric import Fabric
 from fireflyer.model.hardware import System
 from fireflyer.model.switch_config import SwitchConfig
 from fireflyer.verify.finding import Finding
+from fireflyer.verify.rows import REMEDY, bounded
 
 Key: TypeAlias = tuple[str, ...]
 Values: TypeAlias = dict[Key, str]
@@ -22,7 +24,6 @@ Reader: TypeAlias = Callable[[str], tuple[Values, list[str]]]
 """Returns what a text holds, and what is wrong with its form."""
 Planner: TypeAlias = Callable[[SwitchConfig], Values]
 
-REMEDY = "correct the file, or render the site again"
 NAMED = 3
 """Rows with the same difference that a finding names; the others are counted."""
 _NOTHING = "nothing"
@@ -58,7 +59,7 @@ def check_values(
         values, faults = read((tree / subject).read_text(errors="replace"))
         findings += [Finding(system, subject, fault, REMEDY) for fault in faults]
         if values:
-            findings += differences(system, subject, plan(config), values)
+            findings += bounded(subject, differences(system, subject, plan(config), values))
     for name in sorted(present):
         message = "is the file of no switch of the plan"
         findings.append(Finding(system, f"{system}/{name}", message, "remove it"))
@@ -115,4 +116,4 @@ def _entry(key: Key, value: str) -> str:
 
 
 def _said(value: str) -> str:
-    return value or "an entry without a value"
+    return value if value not in ("", "{}") else "an entry without a value"
