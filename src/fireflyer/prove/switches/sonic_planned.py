@@ -127,14 +127,13 @@ def _access(config: SwitchConfig, values: Values) -> None:
 
 
 def _port(config: SwitchConfig, port: PortConfig, values: Values) -> None:
-    model = config.model
-    cage, leg = divmod(port.number - 1, model.ports_per_cage)
-    first = (port.number - 1) * model.lanes_per_port
+    """Put a port; `port_table.py` compares its lanes with those that the platform publishes."""
+    platform = config.model.sonic_ports[port.number - 1]
     row = {
-        "alias": port.name,
-        "lanes": ",".join(str(first + lane) for lane in range(model.lanes_per_port)),
-        "index": str(cage + 1),
-        "subport": str(leg + 1 if model.ports_per_cage > 1 else 0),
+        "alias": platform.alias,
+        "lanes": ",".join(str(lane) for lane in platform.lanes),
+        "index": str(platform.index),
+        "subport": str(platform.subport),
         "speed": str(port.gbps * 1000),
         "mtu": str(config.mtu),
         "fec": "rs",
