@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -27,12 +26,17 @@ from fireflyer.verify.finding import Finding
 
 OPEN = "management api http-commands > vrf default"
 SHAPES: list[dict[str, Any]] = [{}, NUMBERED, MARKED, WATCHED]
-MODELS = os.environ.get(sonic_yang.VARIABLE)
+MODELS = sonic_yang.models_folder()
 yang = pytest.mark.skipif(
     not MODELS or shutil.which("yanglint") is None,
-    reason=f"needs yanglint, and {sonic_yang.VARIABLE} to name SONiC's YANG models",
+    reason="needs yanglint, and SONiC's YANG models: scripts/sonic-yang-models",
 )
 avd = pytest.mark.skipif(importlib.util.find_spec("pyavd") is None, reason="needs pyavd")
+
+
+def without_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(sonic_yang.VARIABLE, raising=False)
+    monkeypatch.setattr(sonic_yang, "FOLDER", Path("build/no-models-here"))
 
 
 def parts(fabric: Fabric, tree: Path) -> list[Part]:
@@ -139,7 +143,7 @@ def test_sonic_models_find(edit: tuple[str, str], said: str, tmp_path: Path) -> 
 def test_reading_sonic_back_finds(
     edit: tuple[str, str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(sonic_yang.VARIABLE, raising=False)
+    without_models(monkeypatch)
     assert said in broken(tmp_path, "sonic", "a-leaf01.json", edit, {})
 
 
@@ -169,7 +173,7 @@ POLICY = "BGP_PEER_GROUP_AF default|FABRIC|ipv4_unicast"
 def test_reading_sonic_back_finds_a_broken_policy(
     edit: tuple[str, str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(sonic_yang.VARIABLE, raising=False)
+    without_models(monkeypatch)
     assert said in broken(tmp_path, "sonic", "a-leaf01.json", edit, {})
 
 
@@ -278,10 +282,22 @@ def test_what_is_asked_beside_avd_is_beyond_it(tmp_path: Path) -> None:
 
 
 def test_models_not_named_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(sonic_yang.VARIABLE, raising=False)
+    without_models(monkeypatch)
     fabric = lab_roce(tmp_path, "sonic")
     check = sonic_yang.check(fabric, rendered(fabric, tmp_path))
-    assert check.skipped == "FIREFLYER_SONIC_YANG names no folder of SONiC's YANG models"
+    assert "`scripts/sonic-yang-models` fetches them from SONiC's repository" in check.skipped
+    assert "scp -r admin@SWITCH:/usr/local/yang-models build/sonic-yang-models" in check.skipped
+
+
+def test_models_come_from_the_folder_that_the_variable_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_models(monkeypatch)
+    assert sonic_yang.models_folder() is None
+    monkeypatch.setattr(sonic_yang, "FOLDER", tmp_path)
+    assert sonic_yang.models_folder() == tmp_path
+    monkeypatch.setenv(sonic_yang.VARIABLE, "/other")
+    assert sonic_yang.models_folder() == Path("/other")
 
 
 def test_a_folder_without_models_is_refused(tmp_path: Path) -> None:
@@ -293,14 +309,14 @@ def test_a_folder_without_models_is_refused(tmp_path: Path) -> None:
 def test_a_part_of_a_proof_says_what_was_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(sonic_yang.VARIABLE, raising=False)
+    without_models(monkeypatch)
     fabric = lab_roce(tmp_path, "sonic", MARKED)
     tree = rendered(fabric, tmp_path)
     told: list[str] = []
     provers = switch_provers(fabric).values()
     models, read_back, *others = (prove(fabric, tree, told.append) for prove in provers)
     assert (models.name, models.lines) == ("sonic-models", ())
-    assert models.skipped.startswith("FIREFLYER_SONIC_YANG names no folder")
+    assert models.skipped.startswith("no SONiC YANG models: `scripts/sonic-yang-models`")
     assert read_back.data["files"] == len(fabric.switches)
     assert read_back.lines == ("configurations read             11",)
     assert all((part.data["files"], part.findings) == (11, ()) for part in others)

@@ -21,6 +21,13 @@ from fireflyer.verify.finding import Finding
 
 VARIABLE = "FIREFLYER_SONIC_YANG"
 """Environment variable that names the folder of SONiC's models."""
+FOLDER = Path("build/sonic-yang-models")
+"""That folder where the variable is not set; `scripts/sonic-yang-models` makes it."""
+NO_MODELS = (
+    f"no SONiC YANG models: `scripts/sonic-yang-models` fetches them from SONiC's repository into"
+    f" {FOLDER}, `scp -r admin@SWITCH:/usr/local/yang-models {FOLDER}` copies a switch's own"
+    f" ({VARIABLE} names another folder)"
+)
 CHECK = "sonic"
 REMEDY = "mend the file, or render the site again"
 _NAMESPACE = re.compile(r'\bnamespace\s+"([^"]+)"')
@@ -37,18 +44,16 @@ def check(fabric: Fabric, tree: Path, models: Path | None = None) -> SwitchCheck
     Args:
         fabric: The fabric the tree was rendered from.
         tree: A rendered tree.
-        models: Folder of SONiC's models (sonic-buildimage, src/sonic-yang-models); the
-            environment's FIREFLYER_SONIC_YANG where it is not given.
+        models: Folder of SONiC's models (sonic-buildimage, src/sonic-yang-models);
+            `models_folder` where it is not given.
 
     Raises:
         OperatingError: the folder has no models, or they cannot be read.
     """
     files = sorted((tree / "sonic").glob("*.json"))
-    if models is None and os.environ.get(VARIABLE):
-        models = Path(os.environ[VARIABLE])
+    models = models or models_folder()
     if models is None:
-        reason = f"{VARIABLE} names no folder of SONiC's YANG models"
-        return SwitchCheck(checker="yanglint", files=0, skipped=reason)
+        return SwitchCheck(checker="yanglint", files=0, skipped=NO_MODELS)
     if found("yanglint") is None:
         reason = "yanglint is not there: apt-get install libyang2-tools"
         return SwitchCheck(checker="yanglint", files=0, skipped=reason)
@@ -58,6 +63,13 @@ def check(fabric: Fabric, tree: Path, models: Path | None = None) -> SwitchCheck
         checked = pool.map(lambda batch: _check_batch(models, namespaces, batch), batches)
         findings = [finding for part in checked for finding in part]
     return SwitchCheck(checker=_version(), files=len(files), findings=tuple(findings))
+
+
+def models_folder() -> Path | None:
+    """Return the folder of SONiC's models: the variable's, else `FOLDER` where there is one."""
+    if named := os.environ.get(VARIABLE):
+        return Path(named)
+    return FOLDER if FOLDER.is_dir() else None
 
 
 def _check_batch(
@@ -83,9 +95,8 @@ def _namespaces(models: Path) -> Mapping[str, str]:
     missing = [name for name in needed if not (models / f"{name}.yang").is_file()]
     if missing:
         raise OperatingError(
-            f"{VARIABLE} is {models}, which lacks {', '.join(missing[:3])}.yang; name a folder"
-            " with the models of sonic-buildimage, src/sonic-yang-models, after its build has"
-            " rendered them"
+            f"the folder of SONiC's models {models} lacks {', '.join(missing[:3])}.yang; make it"
+            f" with `scripts/sonic-yang-models`, or let {VARIABLE} name one with all models"
         )
     spaces = {}
     for name in needed:
