@@ -19,7 +19,7 @@ from fireflyer.model.fabric import Fabric
 from fireflyer.prove.part import Part
 from fireflyer.prove.switches import sonic_yang
 from fireflyer.prove.switches.checks import switch_provers
-from fireflyer.prove.switches.eos_avd import BEYOND_AVD, lines
+from fireflyer.prove.switches.eos_avd import BEYOND_AVD, differences, lines
 from fireflyer.prove.switches.eos_structured import structured
 from fireflyer.render import eos
 from fireflyer.verify.finding import Finding
@@ -194,7 +194,10 @@ POLICY_NVUE = f"{BGP} peer-group FABRIC address-family ipv4-unicast policy"
         ),
         (("min-rx-interval: 300", "min-rx-interval: 500"), "has 500, planned 300"),
         (("inbound: {route-map: FABRIC_IN}", "inbound: {}"), f"{POLICY_NVUE} inbound route-map: "),
-        (("FABRIC_IN:\n", "OTHER:\n"), "route-map OTHER rule 10 action permit: the file has"),
+        (
+            ("FABRIC_IN:\n", "OTHER:\n"),
+            "route-map OTHER rule 10 action permit: is there, and is not planned",
+        ),
         (("outbound: {route-map: FABRIC_OUT}", "outbound: {}"), f"{POLICY_NVUE} outbound route-"),
         (("{action: {permit", "{action: {deny"), "rule 10 action deny: is not in"),
         ((", ip-prefix-list: FABRIC}", "}"), "match ip-prefix-list: the file has nothing"),
@@ -322,3 +325,24 @@ def test_a_part_of_a_proof_says_what_was_left_out(
     assert all((part.data["files"], part.findings) == (11, ()) for part in others)
     names = ("sonic-models", "sonic", "sonic-ports", "sonic-buffers", "sonic-marking")
     assert told == [f"{name}: 11 switch configurations" for name in names]
+
+
+@avd
+@pytest.mark.parametrize("changes", [MARKED | WATCHED, NUMBERED])
+def test_every_line_of_eos_is_read(changes: dict[str, Any], tmp_path: Path) -> None:
+    """All but the closing `end`, after which nothing stands."""
+    pyavd = importlib.import_module("pyavd")
+    names = ("a-leaf01", "a-spine01")
+    configs = switch_configs(lab_roce(tmp_path, "eos", changes))
+    for config in (one for one in configs if one.name in names):
+        printed = pyavd.get_device_config(structured(config))
+        rows = eos.text(config).splitlines()
+        assert not list(differences("x", "\n".join(rows), printed, BEYOND_AVD))
+        for number, row in enumerate(rows):
+            if not row.strip() or row.strip().startswith("!"):
+                continue
+            gone: list[list[str]] = [[], [f"!{row}"]] if row != "end" else []
+            for edited in (*gone, [f"{row}1"], [row, "   one more"], ["end", row]):
+                text = "\n".join([*rows[:number], *edited, *rows[number + 1 :]])
+                if edited != ["end", "end"]:
+                    assert list(differences("x", text, printed, BEYOND_AVD)), (row, edited)

@@ -1,7 +1,7 @@
 """EOS configurations against Arista's own pyavd, where it is installed.
 
-Each switch is described a second time in AVD's words. AVD's schema judges the description,
-AVD prints it, and what it prints must be what we rendered, line for line.
+Each switch is described a second time in AVD's words. AVD's schema checks the description,
+AVD prints it, and what it prints must be what was rendered, line for line.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from fireflyer.prove.switches.eos_structured import structured
 from fireflyer.prove.switches.result import SwitchCheck
 from fireflyer.render.switch_files import file_path
 from fireflyer.verify.finding import Finding
+from fireflyer.verify.rows import REMEDY, bounded
 
 CHECK = "eos"
-REMEDY = "mend the file, or render the site again"
-_IGNORED = ("!", "end")
+COMMENT, END = "!", "end"
 BEYOND_AVD = (
     "management api http-commands > vrf default",
     "management api http-commands > vrf default > shutdown",
@@ -49,8 +49,10 @@ def check(fabric: Fabric, tree: Path) -> SwitchCheck:
     pyavd = cast(_Pyavd, importlib.import_module("pyavd"))
     findings: list[Finding] = []
     count = 0
+    strays = {f"eos/{file.name}" for file in (tree / "eos").glob("*")}
     for config in switch_configs(fabric):
         name = file_path("eos", config.name)
+        strays.discard(name)
         described = cast(dict[str, object], structured(config))
         judged = pyavd.validate_structured_config(described).validation_result
         for fault in judged.violations:
@@ -62,17 +64,25 @@ def check(fabric: Fabric, tree: Path) -> SwitchCheck:
             continue
         count += 1
         theirs = pyavd.get_device_config(described)
-        findings += differences(name, file.read_text(), theirs, BEYOND_AVD)
+        text = file.read_text(errors="replace")
+        findings += bounded(name, differences(name, text, theirs, BEYOND_AVD))
+    for name in sorted(strays):
+        findings.append(Finding(CHECK, name, "is the file of no switch of the plan", "remove it"))
     return SwitchCheck(checker=f"pyavd {pyavd.__version__}", files=count, findings=tuple(findings))
 
 
-def differences(name: str, ours: str, theirs: str, also: Iterable[str] = ()) -> Iterator[Finding]:
+def differences(
+    name: str, rendered: str, printed: str, also: Iterable[str] = ()
+) -> Iterator[Finding]:
     """Yield each line that one has and the other has not, in its section; `also` is wanted too."""
-    mine, judge = Counter(lines(ours)), Counter([*lines(theirs), *also])
-    for line in (mine - judge).elements():
+    here, there = Counter(lines(rendered)), Counter([*lines(printed), *also])
+    for line in (here - there).elements():
         yield Finding(CHECK, name, f"has a line that pyavd has not: {line}", REMEDY)
-    for line in (judge - mine).elements():
+    for line in (there - here).elements():
         yield Finding(CHECK, name, f"lacks a line that pyavd has: {line}", REMEDY)
+    if lost := list(lines(_after_end(rendered))):
+        message = f"EOS leaves the configuration at `end`, and {lost[0]} comes after it"
+        yield Finding(CHECK, name, message, REMEDY)
 
 
 def lines(text: str) -> Iterator[str]:
@@ -84,8 +94,15 @@ def lines(text: str) -> Iterator[str]:
     sections: list[str] = []
     for line in text.splitlines():
         command = line.strip()
-        if not command or command.startswith(_IGNORED):
+        if not command or command == END or command.startswith(COMMENT):
             continue
         depth = (len(line) - len(line.lstrip())) // INDENT
         sections = [*sections[:depth], command]
         yield " > ".join(sections)
+
+
+def _after_end(text: str) -> str:
+    """Return what stands after the first `end`."""
+    rows = text.splitlines()
+    ends = [number for number, row in enumerate(rows) if row.strip() == END]
+    return "\n".join(rows[ends[0] + 1 :]) if ends else ""

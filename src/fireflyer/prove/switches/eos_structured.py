@@ -1,6 +1,6 @@
-"""One switch as Arista's AVD describes it (eos_cli_config_gen), from the same value as our CLI.
+"""One switch as Arista's AVD describes it (eos_cli_config_gen), from the design's values.
 
-Nothing is shared with `templates/eos`: two ways to the same lines, and AVD's is the judge.
+Nothing is shared with `templates/eos`: two ways to the same lines, and AVD's is the reference.
 """
 
 from __future__ import annotations

@@ -81,11 +81,19 @@ def differences(
         groups.setdefault(((key[0], *key[2:]), wanted, has), []).append(row)
     for ((section, *rest), wanted, has), rows in groups.items():
         where = " ".join(part for part in (section, rows[0], *rest) if part)
-        message = f"{where}: the file has {has}, planned {wanted}"
+        message = f"{where}: {_compared(has, wanted)}"
         if more := rows[1:]:
             named = ", ".join(more[:NAMED]) + (", ..." if more[NAMED:] else "")
             message += f"; the same at {len(more)} more ({named})"
         yield Finding(check, subject, message, REMEDY)
+
+
+def _compared(has: str, wanted: str) -> str:
+    if (has, wanted) == ("", _NOTHING):
+        return "is there, and is not planned"
+    if (has, wanted) == (_NOTHING, ""):
+        return "is missing"
+    return f"the file has {has or 'no value'}, planned {wanted or 'no value'}"
 
 
 def _lacking(one: Mapping[Key, str], other: Mapping[Key, str]) -> dict[Key, str]:
@@ -112,8 +120,9 @@ def _lacking(one: Mapping[Key, str], other: Mapping[Key, str]) -> dict[Key, str]
 
 
 def _entry(key: Key, value: str) -> str:
-    return " ".join(part for part in (*key, value) if part)
+    return " ".join(part for part in (*key, _said(value)) if part)
 
 
 def _said(value: str) -> str:
-    return value if value not in ("", "{}") else "an entry without a value"
+    """Return a value in words: empty where being there is all that it says."""
+    return "" if value == "{}" else value
