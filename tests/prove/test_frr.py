@@ -143,10 +143,9 @@ def test_a_line_that_frr_does_not_know(right: str, wrong: str, tree: Path) -> No
     assert text.count(f" {right}\n") == 1
     try:
         file.write_text(text.replace(f" {right}\n", f" {wrong}\n"))
-        finding, *others = frr_files(whole(), tree, silent).findings
+        (finding,) = frr_files(whole(), tree, silent).findings
     finally:
         file.write_text(text)
-    assert {other.subject for other in others} == {"frr/a-leaf03.conf"}
     line = text[: text.index(f" {right}\n")].count("\n") + 1
     assert finding.subject == "frr/a-leaf03.conf"
     assert finding.message.startswith(f"line {line}: ")

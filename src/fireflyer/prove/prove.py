@@ -15,6 +15,7 @@ from fireflyer.prove.artefacts import (
     planned_files,
     require_groups,
 )
+from fireflyer.prove.ethernet.frr_reader import frr
 from fireflyer.prove.ethernet.part import frr_files, living_fabric
 from fireflyer.prove.infiniband.part import infiniband
 from fireflyer.prove.netbox import netbox
@@ -29,7 +30,9 @@ Reader: TypeAlias = Callable[[Fabric, Path], tuple[Finding, ...]]
 """Reads a group of files back. A finding's subject is the file's path below the tree, with
 `:LINE` where there is one."""
 
-READERS: Mapping[str, Reader] = {}
+READERS: Mapping[str, Reader] = {
+    "frr": frr,
+}
 """By group. A switch system is read by its check suite where it has one."""
 
 

@@ -1,7 +1,8 @@
 """Read FRR's files back as vtysh takes them: every command against the plan.
 
-A command is tried in the open block and then in those around it, so indentation has no meaning
-and a block needs no `exit`; one `exit` too many leaves the configuration.
+The block a command belongs to is the one that is open, so indentation has no meaning. FRR would
+try it in the blocks around that one, too, but writes an `exit` after each; other readers of the
+file, such as frr-reload, need it. One `exit` too many leaves the configuration.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from pathlib import Path
 
 from fireflyer.model.fabric import Fabric
 from fireflyer.prove.ethernet.frr_planned import planned
-from fireflyer.prove.switches.result import SwitchCheck
 from fireflyer.prove.switches.values import Key, Values, check_values
+from fireflyer.verify.finding import Finding
 
 TOP, INTERFACE, BFD, PROFILE = "", "interface", "bfd", "bfd profile"
 ROUTE_MAP, BGP, UNICAST = "route-map", "router bgp", "ipv4 unicast"
@@ -74,13 +75,10 @@ COMMANDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
 """The commands that are known in each block: a field, and its value where it has one."""
 
 
-def check(fabric: Fabric, tree: Path) -> SwitchCheck:
-    """Compare the configurations below `tree/frr` with the fabric."""
+def frr(fabric: Fabric, tree: Path) -> tuple[Finding, ...]:
+    """Return where the files below `tree/frr` differ from the plan of their switches."""
     plan = partial(planned, system=fabric.system)
-    count, findings = check_values(fabric, tree, "frr", ".conf", read, plan)
-    return SwitchCheck(
-        checker="this project's reader of FRR's commands", files=count, findings=findings
-    )
+    return check_values(fabric, tree, "frr", ".conf", read, plan)[1]
 
 
 def read(text: str) -> tuple[Values, list[str]]:
@@ -92,6 +90,8 @@ def read(text: str) -> tuple[Values, list[str]]:
             continue
         if fault := reading.take(command):
             reading.faults.append(f"line {number}: {command}: {fault}")
+    if len(reading.blocks) > 1:
+        reading.faults.append(f"ends inside {reading.open_block}: `exit` is missing")
     return reading.values, reading.faults
 
 
@@ -118,15 +118,23 @@ class _Reading:
                 return "no address family is open"
             self.blocks.pop()
             return ""
+        inside = self.open_block
         for depth in range(len(self.blocks), 0, -1):
             block, row = self.blocks[depth - 1]
+            unclosed = f"stands inside {inside}: `exit` is missing"
+            unclosed = unclosed if depth < len(self.blocks) else ""
             if self._opens(block, depth, command):
-                return ""
+                return unclosed
             for pattern in COMMANDS[block]:
                 if match := pattern.fullmatch(command):
                     del self.blocks[depth:]
-                    return self._put(block, row, match)
+                    return self._put(block, row, match) or unclosed
         return "is no command that is known here"
+
+    @property
+    def open_block(self) -> str:
+        """The command that opened the block, but for its values."""
+        return " ".join(part for part in self.blocks[-1] if part)
 
     def _opens(self, block: str, depth: int, command: str) -> bool:
         for name, pattern in BLOCKS.get(block, {}).items():
