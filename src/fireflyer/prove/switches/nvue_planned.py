@@ -121,13 +121,9 @@ def _port(config: SwitchConfig, port: PortConfig, values: Values) -> None:
         if config.adaptive_routing:
             values[(*at, "router", "adaptive-routing", "enable")] = "on"
     if config.lossless is not None:
-        profile = _profile_name(port.gbps, port.cable_m)
-        values[(*at, "qos", "pfc", "profile")] = profile
+        profile = config.lossless.by_cable[port.gbps, port.cable_m]
+        values[(*at, "qos", "pfc", "profile")] = profile.name
         values[(*at, "qos", "pfc-watchdog", "state")] = "enable"
-
-
-def _profile_name(gbps: int, cable_m: int) -> str:
-    return f"lossless_{gbps}g_{cable_m}m"
 
 
 def _policy(bgp: Bgp, values: Values) -> None:
@@ -216,7 +212,7 @@ def _lossless(config: SwitchConfig, values: Values) -> None:
     periods = ceil(lossless.watchdog_detect_ms / _POLL_MS)
     _put(values, "qos pfc-watchdog robustness", str(periods))
     for profile in lossless.profiles:
-        pfc = f"qos pfc {_profile_name(profile.gbps, profile.cable_m)}"
+        pfc = f"qos pfc {profile.name}"
         _put(values, f"{pfc} cable-length", str(profile.cable_m))
         _put(values, f"{pfc} tx", "enable")
         _put(values, f"{pfc} rx", "enable")

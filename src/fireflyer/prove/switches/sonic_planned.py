@@ -6,8 +6,6 @@ shared with `render/sonic`: names and constants stand here a second time, as the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from fireflyer.model.fabric import Layer
 from fireflyer.model.switch_config import Bgp, Lossless, PortConfig, PortRole, SwitchConfig
 from fireflyer.prove.switches.values import Values, add
@@ -272,29 +270,27 @@ def _buffers(config: SwitchConfig, lossless: Lossless, values: Values) -> None:
     numbers = {queue.number for queue in config.queues if queue.lossless}
     profile_of = {(one.gbps, one.cable_m): one for one in lossless.profiles}
     ports = {port.name: profile_of[port.gbps, port.cable_m] for port in config.ports_in_use}
-    reserved = len(numbers) * sum(one.xon_bytes + one.headroom_bytes for one in ports.values())
-    total = config.model.buffer.total_bytes
+    total, shared = config.model.buffer.total_bytes, lossless.pool_bytes
     for name, kind, size in (
-        ("ingress_lossless_pool", "ingress", total - reserved),
+        ("ingress_lossless_pool", "ingress", shared),
         ("egress_lossless_pool", "egress", total),
-        ("egress_lossy_pool", "egress", total - reserved),
+        ("egress_lossy_pool", "egress", shared),
     ):
         pool = {"type": kind, "mode": "dynamic", "size": str(size)}
         add(values, "BUFFER_POOL", name, pool)
-    profiles: Mapping[str, tuple[str, int, str]] = {
-        "ingress_lossy": ("ingress_lossless_pool", 0, "3"),
-        "egress_lossless": ("egress_lossless_pool", 0, "7"),
-        "egress_lossy": ("egress_lossy_pool", config.mtu, "3"),
-    }
-    for name, (pool_name, size, alpha) in profiles.items():
-        row = {"pool": pool_name, "size": str(size), "dynamic_th": alpha}
+    for name, pool_name, alpha in (
+        ("ingress_lossy", "ingress_lossless_pool", "3"),
+        ("egress_lossless", "egress_lossless_pool", "7"),
+        ("egress_lossy", "egress_lossy_pool", "3"),
+    ):
+        row = {"pool": pool_name, "size": "0", "dynamic_th": alpha}
         add(values, "BUFFER_PROFILE", name, row)
     for profile in lossless.profiles:
         row = {
             "pool": "ingress_lossless_pool",
-            "size": str(profile.xon_bytes + profile.headroom_bytes),
+            "size": str(profile.size_bytes),
             "xon": str(profile.xon_bytes),
-            "xoff": str(profile.headroom_bytes),
+            "xoff": str(profile.xoff_bytes),
             "dynamic_th": "0",
         }
         add(values, "BUFFER_PROFILE", profile.name, row)
