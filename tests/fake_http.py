@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from email.message import Message
@@ -20,6 +20,8 @@ class Asked:
     method: str
     path: str
     query: Mapping[str, str]
+    """The first value of each key."""
+    all_values: Mapping[str, Sequence[str]]
     headers: Message
     body: Any
     """None where there is none."""
@@ -50,6 +52,7 @@ def serve(answer: Callable[[Asked], Answer]) -> Iterator[str]:
                 method=self.command,
                 path=parts.path,
                 query={key: values[0] for key, values in parse_qs(parts.query).items()},
+                all_values=parse_qs(parts.query),
                 headers=self.headers,
                 body=json.loads(self.rfile.read(length)) if length else None,
             )
@@ -61,7 +64,7 @@ def serve(answer: Callable[[Asked], Answer]) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(data)
 
-        do_POST = do_PATCH = do_GET  # noqa: N815 - the names that it looks for
+        do_POST = do_PATCH = do_OPTIONS = do_GET  # noqa: N815 - the names that it looks for
 
         def log_message(self, format: str, *args: Any) -> None:
             pass

@@ -75,7 +75,8 @@ def _parser() -> argparse.ArgumentParser:
     netbox = verbs.add_parser("export-netbox", help="put a site into NetBox")
     netbox.set_defaults(run=_export_netbox)
     netbox.add_argument("--url", required=True, help="of NetBox; NETBOX_TOKEN has the token")
-    netbox.add_argument("--apply", action="store_true", help="write; without it only say what")
+    netbox.add_argument("--apply", action="store_true", help="create what NetBox lacks")
+    netbox.add_argument("--update", action="store_true", help="change what differs as planned")
     for verb in (plan, render, prove, netbox):
         verb.add_argument("site", type=Path, help="a folder such as inventory/fire-flyer-2")
     for verb in (plan, prove, compare):
@@ -201,13 +202,21 @@ def _export_netbox(options: argparse.Namespace) -> int:
     from fireflyer.load import load_site
 
     try:
-        from fireflyer.export_netbox import as_text, export, token_of
+        from fireflyer.netbox.export import export, token_of
+        from fireflyer.netbox.report import as_text
     except ImportError as error:
-        raise OperatingError(f"{error}; install it with: pip install pynetbox") from None
+        raise OperatingError(f"{error}; install it with: pip install requests") from None
     token = token_of(os.environ, options.url)
-    counts = export(design(load_site(options.site)), options.url, token, apply=options.apply)
-    print(as_text(counts, apply=options.apply))
-    return OK
+    result = export(
+        design(load_site(options.site)),
+        options.url,
+        token,
+        apply=options.apply,
+        update=options.update,
+        progress=lambda step: _say(f"  {step}"),
+    )
+    print(as_text(result, apply=options.apply, update=options.update))
+    return FINDINGS if result.changes and not options.update else OK
 
 
 if __name__ == "__main__":

@@ -105,7 +105,7 @@ def by_device(fabric: Fabric) -> Links:
 def netbox(contents: Contents) -> Links:
     return [
         frozenset((row[f"side_{s}_device"], row[f"side_{s}_name"]) for s in "ab")
-        for row in rows(contents, "netbox/11-cables.csv")
+        for row in rows(contents, "netbox/site/10-cables.csv")
     ]
 
 

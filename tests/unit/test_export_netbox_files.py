@@ -29,7 +29,7 @@ def test_every_address_of_a_switch_is_in_netbox(
     system: str, numbered: bool, tmp_path: Path
 ) -> None:
     fabric = lab_roce(tmp_path, system, NUMBERED if numbered else None)
-    rows = table(fabric, "10-ip-addresses")
+    rows = table(fabric, "site/09-ip-addresses")
     found = {(row["device"], row["address"]): row["interface"] for row in rows}
     assert len(found) == len({row["address"] for row in rows}) == len(rows)
     between = hosts = 0
@@ -53,8 +53,8 @@ def test_every_address_of_a_switch_is_in_netbox(
 @pytest.mark.parametrize("system", ["sonic", "nvue", "eos", "frr"])
 def test_every_address_stands_on_an_interface(system: str, tmp_path: Path) -> None:
     fabric = lab_roce(tmp_path, system, NUMBERED)
-    interfaces = {(row["device"], row["name"]): row for row in table(fabric, "08-interfaces")}
-    used = [(row["device"], row["interface"]) for row in table(fabric, "10-ip-addresses")]
+    interfaces = {(row["device"], row["name"]): row for row in table(fabric, "site/06-interfaces")}
+    used = [(row["device"], row["interface"]) for row in table(fabric, "site/09-ip-addresses")]
     assert set(used) <= set(interfaces)
     for switch in fabric.switches:
         names = INTERFACE_NAMES[get_system(fabric)]

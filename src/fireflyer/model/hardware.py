@@ -48,6 +48,14 @@ class PowerSupplies(Record):
         return self.fitted // 2 >= self.needed
 
 
+class DeviceType(Record):
+    """A device as inventories know it: names of netbox-community/devicetype-library."""
+
+    manufacturer: str
+    model: str
+    slug: Name
+
+
 class SwitchModel(Record):
     """A switch as sold."""
 
@@ -81,6 +89,8 @@ class SwitchModel(Record):
     """Where SONiC is one of `interfaces`."""
     port_table: Name | None = None
     """The platform's published ports, `hardware/ports/NAME.csv`, which `prove` compares with."""
+    device_type: DeviceType | None = None
+    """None of a switch that the library does not have."""
     source: str
 
     @model_validator(mode="after")
@@ -287,6 +297,8 @@ class NodeModel(Record):
     """What one root port carries to the processor's fabric, GB/s."""
     pcie_gts: Literal[8, 16, 32, 64] | None = None
     """Transfers of one PCIe lane, GT/s: 16 of the fourth generation, 32 of the fifth."""
+    device_type: DeviceType | None = None
+    """None of a node that the library does not have."""
     source: str
 
     @model_validator(mode="after")

@@ -7,19 +7,17 @@ each object), written down, and the references between the files followed.
 from __future__ import annotations
 
 import csv
-from collections import Counter
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
 from fireflyer.model.fabric import Fabric
+from fireflyer.prove.netbox_design import Rows, design_findings, finding
 from fireflyer.prove.part import Part, Progress
 from fireflyer.verify.finding import Finding
 
-CHECK = "netbox"
-REMEDY = "render the site again"
-Rows: TypeAlias = list[dict[str, str]]
 _PLANNED = frozenset({"planned", "active", "staged"})
 
 
@@ -33,68 +31,129 @@ class Form:
     references: References = field(default_factory=dict)
     """Columns that name a row of another file: its stem, and its columns."""
     unique: tuple[tuple[str, ...], ...] = ()
+    numbers: Mapping[str, range] = field(default_factory=dict)
+    patterns: Mapping[str, str] = field(default_factory=dict)
 
 
 References: TypeAlias = Mapping[tuple[str, ...], tuple[str, tuple[str, ...]]]
-_SITE: References = {("site",): ("04-sites", ("name",))}
+_SITE: References = {("site",): ("site/01-sites", ("name",))}
+_INTERFACE_ROWS = ("site/06-interfaces", ("device", "name"))
 _CABLE_TYPES = "dac-passive dac-active aoc mmf-om3 mmf-om4 mmf-om5 smf smf-os1 smf-os2 cat6a"
 _INTERFACE_TYPES = (
-    "virtual 1000base-t infiniband-hdr-2x infiniband-hdr-4x infiniband-ndr-4x"
+    "virtual 1000base-t infiniband-edr-4x infiniband-hdr-2x infiniband-hdr-4x infiniband-ndr-4x"
     " 200gbase-x-qsfp56 400gbase-x-osfp 400gbase-x-qsfp112 400gbase-x-qsfpdd 800gbase-x-osfp"
 )
+_NAMED = Form(required=("name", "slug"), unique=(("name",), ("slug",)))
 FORMS: Mapping[str, Form] = {
-    "01-manufacturers": Form(required=("name", "slug"), unique=(("name",), ("slug",))),
-    "02-device-types": Form(
+    "shared/01-manufacturers": _NAMED,
+    "shared/02-platforms": _NAMED,
+    "shared/03-device-types": Form(
         required=("manufacturer", "model", "slug"),
         optional=("u_height", "part_number", "is_full_depth", "weight", "description"),
-        references={("manufacturer",): ("01-manufacturers", ("name",))},
-        unique=(("manufacturer", "model"),),
+        references={("manufacturer",): ("shared/01-manufacturers", ("name",))},
+        unique=(("manufacturer", "model"), ("manufacturer", "slug")),
     ),
-    "03-device-roles": Form(required=("name", "slug"), optional=("color", "vm_role")),
-    "04-sites": Form(required=("name", "slug"), optional=("status",), choices={"status": _PLANNED}),
-    "05-locations": Form(
+    "shared/04-device-roles": Form(
+        required=("name", "slug"), optional=("color", "vm_role"), unique=(("name",), ("slug",))
+    ),
+    "shared/05-rirs": Form(
+        required=("name", "slug"),
+        optional=("is_private", "description"),
+        choices={"is_private": frozenset({"true", "false"})},
+        unique=(("name",), ("slug",)),
+    ),
+    "shared/06-asns": Form(
+        required=("asn", "rir"),
+        optional=("description",),
+        references={("rir",): ("shared/05-rirs", ("name",))},
+        unique=(("asn",),),
+        numbers={"asn": range(1, 2**32)},
+    ),
+    "site/01-sites": Form(
+        required=("name", "slug"), optional=("status",), choices={"status": _PLANNED}
+    ),
+    "site/02-locations": Form(
         required=("site", "name", "slug"),
         optional=("status", "parent"),
         choices={"status": _PLANNED},
         references=_SITE,
         unique=(("site", "name"),),
     ),
-    "06-racks": Form(
+    "site/03-racks": Form(
         required=("site", "name"),
         optional=("location", "status", "width", "u_height"),
         choices={"status": _PLANNED, "width": frozenset({"10", "19", "21", "23"})},
-        references={**_SITE, ("site", "location"): ("05-locations", ("site", "name"))},
+        references={**_SITE, ("site", "location"): ("site/02-locations", ("site", "name"))},
         unique=(("site", "name"),),
+        numbers={"u_height": range(1, 101)},
     ),
-    "07-devices": Form(
-        required=("role", "manufacturer", "device_type", "site"),
-        optional=("name", "serial", "status", "location", "rack", "position", "face"),
+    "site/04-vlans": Form(
+        required=("vid", "name", "status"),
+        optional=("site", "description"),
+        choices={"status": frozenset({"active", "reserved", "deprecated"})},
+        references=_SITE,
+        unique=(("site", "vid"),),
+        numbers={"vid": range(1, 4095)},
+    ),
+    "site/05-devices": Form(
+        required=("role", "manufacturer", "device_type", "site", "status"),
+        optional=(
+            "name",
+            "platform",
+            "serial",
+            "location",
+            "rack",
+            "position",
+            "face",
+            "description",
+        ),
         choices={"status": _PLANNED, "face": frozenset({"front", "rear"})},
         references={
             **_SITE,
-            ("role",): ("03-device-roles", ("name",)),
-            ("manufacturer", "device_type"): ("02-device-types", ("manufacturer", "model")),
-            ("site", "rack"): ("06-racks", ("site", "name")),
+            ("role",): ("shared/04-device-roles", ("name",)),
+            ("manufacturer", "device_type"): ("shared/03-device-types", ("manufacturer", "model")),
+            ("platform",): ("shared/02-platforms", ("name",)),
+            ("site", "rack"): ("site/03-racks", ("site", "name")),
         },
         unique=(("name",), ("rack", "position", "face")),
     ),
-    "08-interfaces": Form(
+    "site/06-interfaces": Form(
         required=("device", "name", "type"),
         optional=("label", "enabled", "mgmt_only", "speed", "mtu", "description"),
         choices={"type": frozenset(_INTERFACE_TYPES.split())},
-        references={("device",): ("07-devices", ("name",))},
+        references={("device",): ("site/05-devices", ("name",))},
         unique=(("device", "name"),),
+        numbers={"mtu": range(1, 65537), "speed": range(2**31)},
     ),
-    "09-prefixes": Form(required=("prefix",), optional=("status", "description")),
-    "10-ip-addresses": Form(
+    "site/07-mac-addresses": Form(
+        required=("mac_address",),
+        optional=("device", "interface", "is_primary", "description"),
+        references={("device", "interface"): _INTERFACE_ROWS},
+        unique=(("mac_address",),),
+        patterns={"mac_address": r"([0-9A-F]{2}:){5}[0-9A-F]{2}"},
+    ),
+    "site/08-prefixes": Form(
+        required=("prefix", "status"), optional=("description",), unique=(("prefix",),)
+    ),
+    "site/09-ip-addresses": Form(
         required=("address", "status"),
         optional=("dns_name", "device", "interface", "is_primary", "description"),
-        references={("device", "interface"): ("08-interfaces", ("device", "name"))},
+        references={("device", "interface"): _INTERFACE_ROWS},
         unique=(("address",),),
     ),
-    "11-cables": Form(
+    "site/10-cables": Form(
         required=tuple(f"side_{s}_{f}" for s in "ab" for f in ("device", "type", "name")),
-        optional=("type", "status", "label", "length", "length_unit", "color", "description"),
+        optional=(
+            "type",
+            "status",
+            "label",
+            "length",
+            "length_unit",
+            "color",
+            "description",
+            "side_a_site",
+            "side_b_site",
+        ),
         choices={
             "side_a_type": frozenset({"dcim.interface"}),
             "side_b_type": frozenset({"dcim.interface"}),
@@ -103,20 +162,22 @@ FORMS: Mapping[str, Form] = {
             "length_unit": frozenset({"m", "cm", "km", "ft", "in", "mi"}),
         },
         references={
-            ("side_a_device", "side_a_name"): ("08-interfaces", ("device", "name")),
-            ("side_b_device", "side_b_name"): ("08-interfaces", ("device", "name")),
+            ("side_a_device", "side_a_name"): _INTERFACE_ROWS,
+            ("side_b_device", "side_b_name"): _INTERFACE_ROWS,
+            ("side_a_site",): ("site/01-sites", ("name",)),
+            ("side_b_site",): ("site/01-sites", ("name",)),
         },
     ),
 }
 
 
 def netbox(fabric: Fabric, tree: Path, progress: Progress) -> Part:
-    """Check the import files of a rendered tree."""
+    """Check the import files of a rendered tree against the forms, and against the fabric."""
     progress("netbox: reading the import files as its forms would")
     tables = {stem: _read(tree / "exports" / "netbox" / f"{stem}.csv") for stem in FORMS}
     findings = [finding for stem in FORMS for finding in _findings(stem, tables)]
-    findings += _cabling(fabric, tables["11-cables"])
     findings += _standing(tables)
+    findings += design_findings(fabric, tables)
     rows = sum(len(found) for found in tables.values())
     return Part(
         name="netbox",
@@ -128,6 +189,9 @@ def netbox(fabric: Fabric, tree: Path, progress: Progress) -> Part:
 
 
 def _read(file: Path) -> Rows:
+    """Return a file's rows; a kind of object that a site has none of has no file."""
+    if not file.is_file():
+        return []
     with file.open(newline="") as stream:
         return list(csv.DictReader(stream))
 
@@ -138,28 +202,44 @@ def _findings(stem: str, tables: Mapping[str, Rows]) -> Iterator[Finding]:
     columns = set(rows[0]) if rows else set(form.required)
     for name in form.required:
         if name not in columns:
-            yield _finding(stem, f"lacks the column {name}")
+            yield finding(stem, f"lacks the column {name}")
             return
     for name in sorted(columns - {*form.required, *form.optional}):
-        yield _finding(stem, f"has a column that the form does not know: {name}")
+        yield finding(stem, f"has a column that the form does not know: {name}")
     for name in form.required:
         empty = (line for line, row in enumerate(rows, start=2) if not row[name])
         if (line := next(empty, None)) is not None:
-            yield _finding(stem, f"line {line} has no {name}")
+            yield finding(stem, f"line {line} has no {name}")
     for name, allowed in form.choices.items():
         for line, row in enumerate(rows, start=2):
             if (value := row.get(name, "")) and value not in allowed:
-                yield _finding(stem, f"line {line}: {name} cannot be {value}")
+                yield finding(stem, f"line {line}: {name} cannot be {value}")
                 break
+    yield from _values(stem, form, rows)
     for names, (other, columns_there) in form.references.items():
         known = {tuple(row.get(c, "") for c in columns_there) for row in tables[other]}
         for line, row in enumerate(rows, start=2):
             key = tuple(row.get(name, "") for name in names)
             if all(key) and key not in known:
-                yield _finding(stem, f"line {line}: {' '.join(key)} is in no row of {other}")
+                yield finding(stem, f"line {line}: {' '.join(key)} is in no row of {other}")
                 break
     for names in form.unique:
         yield from _twice(stem, names, rows)
+
+
+def _values(stem: str, form: Form, rows: Rows) -> Iterator[Finding]:
+    """Yield the first value of each column that is no number in range, or of another form."""
+    for name, limits in form.numbers.items():
+        for line, row in enumerate(rows, start=2):
+            value = row.get(name, "")
+            if value and not (value.isdecimal() and int(value) in limits):
+                yield finding(stem, f"line {line}: {name} cannot be {value}")
+                break
+    for name, pattern in form.patterns.items():
+        for line, row in enumerate(rows, start=2):
+            if (value := row.get(name, "")) and not re.fullmatch(pattern, value):
+                yield finding(stem, f"line {line}: {name} cannot be {value}")
+                break
 
 
 def _twice(stem: str, names: tuple[str, ...], rows: Rows) -> Iterator[Finding]:
@@ -167,30 +247,18 @@ def _twice(stem: str, names: tuple[str, ...], rows: Rows) -> Iterator[Finding]:
     for line, row in enumerate(rows, start=2):
         key = tuple(row.get(name, "") for name in names)
         if all(key) and (first := seen.setdefault(key, line)) != line:
-            yield _finding(stem, f"line {line}: {' '.join(key)} is on line {first} already")
+            yield finding(stem, f"line {line}: {' '.join(key)} is on line {first} already")
             return
-
-
-def _cabling(fabric: Fabric, rows: Rows) -> Iterator[Finding]:
-    """Yield interfaces with two cables, and a list that is not the fabric's."""
-    ends = [
-        (row.get(f"side_{s}_device", ""), row.get(f"side_{s}_name", ""))
-        for row in rows
-        for s in "ab"
-    ]
-    if len(set(ends)) != len(ends):
-        worst = Counter(ends).most_common(1)[0][0]
-        yield _finding("11-cables", f"{' '.join(worst)} has two cables")
-    if {row.get("label") for row in rows} != {cable.id for cable in fabric.cables}:
-        yield _finding("11-cables", "its cables are not the fabric's")
 
 
 def _standing(tables: Mapping[str, Rows]) -> Iterator[Finding]:
     """Yield the first device that stands in another's units, or above its rack."""
-    heights = {row.get("model"): int(row.get("u_height") or 1) for row in tables["02-device-types"]}
-    tops = {row.get("name"): int(row.get("u_height") or 42) for row in tables["06-racks"]}
+    heights = {
+        row.get("model"): int(row.get("u_height") or 1) for row in tables["shared/03-device-types"]
+    }
+    tops = {row.get("name"): int(row.get("u_height") or 42) for row in tables["site/03-racks"]}
     taken: dict[tuple[str, int], str] = {}
-    for row in tables["07-devices"]:
+    for row in tables["site/05-devices"]:
         name, rack, position = (row.get(key, "") for key in ("name", "rack", "position"))
         if not position.isdigit():
             continue
@@ -198,9 +266,7 @@ def _standing(tables: Mapping[str, Rows]) -> Iterator[Finding]:
             other = taken.setdefault((rack, unit), name)
             if other != name or unit > tops.get(rack, 42):
                 what = f"{other}'s" if other != name else "none"
-                yield _finding("07-devices", f"{name} stands in {rack} U{unit}, which is {what}")
+                yield finding(
+                    "site/05-devices", f"{name} stands in {rack} U{unit}, which is {what}"
+                )
                 return
-
-
-def _finding(stem: str, message: str) -> Finding:
-    return Finding(CHECK, f"exports/netbox/{stem}.csv", message, REMEDY)

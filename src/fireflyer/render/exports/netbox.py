@@ -1,4 +1,4 @@
-"""Tables for NetBox's bulk import, numbered in the order in which it can take them.
+"""Tables for NetBox's bulk import, in the order in which it can take them.
 
 The columns are those of its import forms (checked against NetBox 4.7); the same rows go through
 its API with `fireflyer export-netbox`.
@@ -6,92 +6,76 @@ its API with `fireflyer export-netbox`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator
+
+from netaddr import cidr_merge
 
 from fireflyer.design.switch_config import switch_configs
 from fireflyer.model.fabric import Fabric, Node, Switch
 from fireflyer.render.exports import netbox_interfaces
-from fireflyer.render.exports.netbox_interfaces import Row, cable_type
-from fireflyer.render.exports.wiring import Files, Link, Wiring
+from fireflyer.render.exports.netbox_cables import cables
+from fireflyer.render.exports.netbox_shared import PLATFORMS, asns, device_type, shared_tables
+from fireflyer.render.exports.netbox_table import Row, Table
+from fireflyer.render.exports.wiring import Files, Wiring
 from fireflyer.render.interface_names import UNCONFIGURED, interface_names
-
-_INTERFACE: Final = "dcim.interface"
-
-
-class Table(NamedTuple):
-    """One import: the object's name in NetBox's address, columns, rows."""
-
-    name: str
-    columns: Row
-    rows: list[Row]
 
 
 def files(wiring: Wiring) -> Files:
-    """Yield `NN-<objects>.csv`. No value holds a comma or a quote."""
-    for number, table in enumerate(tables(wiring), start=1):
-        lines = [",".join(row) + "\n" for row in (table.columns, *table.rows)]
-        yield f"{number:02d}-{table.name}.csv", "".join(lines)
+    """Yield `<folder>/NN-<objects>.csv`. No value holds a comma or a quote."""
+    for table in tables(wiring):
+        if table.rows:
+            lines = [",".join(row) + "\n" for row in (table.columns, *table.rows)]
+            yield table.file, "".join(lines)
 
 
 def tables(wiring: Wiring) -> Iterator[Table]:
-    """Yield every table in the order of import."""
+    """Yield every table in the order of import; some have no rows."""
     fabric = wiring.fabric
-    yield from _kinds(fabric)
+    yield from shared_tables(fabric)
     yield from _places(fabric)
+    yield _vlans(fabric)
     yield _devices(fabric)
-    rows = netbox_interfaces.interface_rows(wiring)
-    yield Table("interfaces", netbox_interfaces.COLUMNS, rows)
+    yield Table(
+        folder="site",
+        number=6,
+        name="interfaces",
+        columns=netbox_interfaces.COLUMNS,
+        rows=netbox_interfaces.interface_rows(wiring),
+    )
+    yield _macs(fabric)
     yield _prefixes(fabric)
     yield _addresses(fabric)
-    yield _cables(wiring)
-
-
-def manufacturer(description: str) -> str:
-    """Return who makes a model: hardware profiles name a vendor first, or none."""
-    return "NVIDIA" if description.startswith("NVIDIA") else "Unnamed"
+    yield cables(wiring)
 
 
 def _every_device(fabric: Fabric) -> tuple[Switch | Node, ...]:
     return (*fabric.switches, *fabric.nodes)
 
 
-def _kinds(fabric: Fabric) -> Iterator[Table]:
-    models = {device.model.name: device.model for device in _every_device(fabric)}
-    makers = sorted({manufacturer(model.description) for model in models.values()})
-    yield Table("manufacturers", ("name", "slug"), [(name, name.lower()) for name in makers])
-    yield Table(
-        "device-types",
-        ("manufacturer", "model", "slug", "u_height"),
-        [
-            (manufacturer(model.description), name, name, str(model.rack_units))
-            for name, model in models.items()
-        ],
-    )
-    roles = dict.fromkeys(str(s.layer) for s in fabric.switches)
-    roles |= dict.fromkeys(str(n.role) for n in fabric.nodes)
-    yield Table(
-        "device-roles",
-        ("name", "slug", "color", "vm_role"),
-        [(role, role, "9e9e9e", "false") for role in roles],
-    )
-
-
 def _places(fabric: Fabric) -> Iterator[Table]:
     site = fabric.intent.name
-    yield Table("sites", ("name", "slug", "status"), [(site, site, "planned")])
-    racks = sorted({device.place.rack for device in _every_device(fabric)})
-    rows = sorted({location(rack) for rack in racks})
     yield Table(
-        "locations",
-        ("site", "name", "slug", "status"),
-        [(site, row, row, "planned") for row in rows],
+        folder="site",
+        number=1,
+        name="sites",
+        columns=("name", "slug", "status"),
+        rows=[(site, site, "planned")],
+    )
+    racks = sorted({device.place.rack for device in _every_device(fabric)})
+    yield Table(
+        folder="site",
+        number=2,
+        name="locations",
+        columns=("site", "name", "slug", "status"),
+        rows=[(site, row, row, "planned") for row in sorted({location(rack) for rack in racks})],
     )
     height = str(fabric.intent.racks.units)
     yield Table(
-        "racks",
-        ("site", "location", "name", "status", "width", "u_height"),
-        [(site, location(rack), rack, "planned", "19", height) for rack in racks],
+        folder="site",
+        number=3,
+        name="racks",
+        columns=("site", "location", "name", "status", "width", "u_height"),
+        rows=[(site, location(rack), rack, "planned", "19", height) for rack in racks],
     )
 
 
@@ -100,12 +84,26 @@ def location(rack: str) -> str:
     return rack.rpartition("-")[0] or rack
 
 
+def _vlans(fabric: Fabric) -> Table:
+    """Return the hosts' VLAN; each leaf has one of its own under the same number."""
+    numbers = sorted({switch.hosts.vlan for switch in switch_configs(fabric) if switch.hosts})
+    site = fabric.intent.name
+    return Table(
+        folder="site",
+        number=4,
+        name="vlans",
+        columns=("site", "vid", "name", "status"),
+        rows=[(site, str(number), f"hosts-{number}", "active") for number in numbers],
+    )
+
+
 def _devices(fabric: Fabric) -> Table:
     columns = (
         "name",
         "role",
         "manufacturer",
         "device_type",
+        "platform",
         "serial",
         "status",
         "site",
@@ -113,25 +111,52 @@ def _devices(fabric: Fabric) -> Table:
         "rack",
         "position",
         "face",
+        "description",
     )
-    site = fabric.intent.name
-    rows: list[Row] = [
-        (
-            device.name,
-            str(device.layer if isinstance(device, Switch) else device.role),
-            manufacturer(device.model.description),
-            device.model.name,
-            device.serial,
-            "planned",
-            site,
-            location(device.place.rack),
-            device.place.rack,
-            str(device.place.unit),
-            "front",
+    site, numbers = fabric.intent.name, asns(fabric)
+    platform = PLATFORMS[fabric.system] if fabric.system else ""
+    rows: list[Row] = []
+    for device in _every_device(fabric):
+        is_switch, kind = isinstance(device, Switch), device_type(device.model)
+        rows.append(
+            (
+                device.name,
+                str(device.layer if isinstance(device, Switch) else device.role),
+                kind.manufacturer,
+                kind.model,
+                platform if is_switch else "",
+                device.serial,
+                "planned",
+                site,
+                location(device.place.rack),
+                device.place.rack,
+                str(device.place.unit),
+                "front",
+                f"AS {numbers[device.name]}" if device.name in numbers else "",
+            )
         )
-        for device in _every_device(fabric)
-    ]
-    return Table("devices", columns, rows)
+    return Table(folder="site", number=5, name="devices", columns=columns, rows=rows)
+
+
+def _macs(fabric: Fabric) -> Table:
+    """Return the address of each management port that the asset list has."""
+    names = interface_names(fabric.system)
+    return Table(
+        folder="site",
+        number=7,
+        name="mac-addresses",
+        columns=("mac_address", "device", "interface", "is_primary"),
+        rows=[
+            (
+                device.mac.upper(),
+                device.name,
+                (names if isinstance(device, Switch) else UNCONFIGURED).management,
+                "true",
+            )
+            for device in _every_device(fabric)
+            if device.mac
+        ],
+    )
 
 
 def _prefixes(fabric: Fabric) -> Table:
@@ -142,7 +167,18 @@ def _prefixes(fabric: Fabric) -> Table:
     }
     named |= {str(network): leaf for leaf, network in leaves.items()}
     rows: list[Row] = [(prefix, "active", name) for prefix, name in named.items()]
-    return Table("prefixes", ("prefix", "status", "description"), rows)
+    return Table(
+        folder="site",
+        number=8,
+        name="prefixes",
+        columns=("prefix", "status", "description"),
+        rows=rows,
+        networks=_merged(row[0] for row in rows),
+    )
+
+
+def _merged(networks: Iterable[str]) -> Row:
+    return tuple(str(network) for network in cidr_merge(networks))
 
 
 def _addresses(fabric: Fabric) -> Table:
@@ -172,41 +208,11 @@ def _addresses(fabric: Fabric) -> Table:
             address = f"{node_port.address}/{node_port.network.prefixlen}"
             at = node_port.name if fabric.is_ethernet else node_port.hca
             rows.append((address, "active", "", node.name, at, "false"))
-    return Table("ip-addresses", columns, rows)
-
-
-def _cables(wiring: Wiring) -> Table:
-    columns = (
-        "side_a_device",
-        "side_a_type",
-        "side_a_name",
-        "side_b_device",
-        "side_b_type",
-        "side_b_name",
-        "type",
-        "status",
-        "label",
-        "length",
-        "length_unit",
+    return Table(
+        folder="site",
+        number=9,
+        name="ip-addresses",
+        columns=columns,
+        rows=rows,
+        networks=_merged(str(network) for network in fabric.networks.values()),
     )
-    kinds: dict[tuple[str, str], str] = {}
-
-    def row(link: Link) -> Row:
-        kind = kinds.get((link.medium, link.part))
-        if kind is None:
-            kind = kinds[link.medium, link.part] = cable_type(link.medium, link.part)
-        return (
-            link.a,
-            _INTERFACE,
-            link.a_port,
-            link.z,
-            _INTERFACE,
-            link.z_port,
-            kind,
-            "planned",
-            link.id,
-            f"{link.length_m:g}",
-            "m",
-        )
-
-    return Table("cables", columns, [row(link) for link in wiring.links])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Final
 
 from fireflyer.design.switch_config import switch_configs
+from fireflyer.render.exports.netbox_table import Row
 from fireflyer.render.exports.wiring import Wiring
 from fireflyer.render.interface_names import UNCONFIGURED, InterfaceNames, interface_names
 
-Row: TypeAlias = tuple[str, ...]
-COLUMNS: Final = ("device", "name", "label", "type", "enabled", "mgmt_only", "speed")
+COLUMNS: Final = ("device", "name", "label", "type", "enabled", "mgmt_only", "speed", "mtu")
 _KBPS_PER_GBPS: Final = 1_000_000
 _INFINIBAND: Final = {100: "infiniband-edr-4x", 200: "infiniband-hdr-4x", 400: "infiniband-ndr-4x"}
 _SUFFIX: Final = {"qsfp56": "qsfp56", "qsfp112": "qsfp112", "osfp": "osfp", "qsfp-dd": "qsfpdd"}
@@ -47,6 +47,8 @@ def interface_rows(wiring: Wiring) -> list[Row]:
     fabric = wiring.fabric
     technology = "ethernet" if fabric.is_ethernet else "infiniband"
     names = interface_names(fabric.system)
+    ethernet = fabric.intent.fabric.ethernet
+    mtu = str(ethernet.mtu) if ethernet is not None else ""
     vlans = {
         switch.name: names.of_vlan(switch.hosts.vlan)
         for switch in switch_configs(fabric)
@@ -59,7 +61,7 @@ def interface_rows(wiring: Wiring) -> list[Row]:
         ports = wiring.switch_ports[model.name]
         of_switch[model.name] = [
             *_always(names),
-            *((port, "", kind, "true", "false", speed) for port in ports),
+            *((port, "", kind, "true", "false", speed, mtu) for port in ports),
         ]
     rows: list[Row] = []
     for switch in fabric.switches:
@@ -77,6 +79,7 @@ def interface_rows(wiring: Wiring) -> list[Row]:
                     "true",
                     "false",
                     str(nic.gbps * _KBPS_PER_GBPS),
+                    mtu,
                 )
                 for nic in node.model.nics
             ]
@@ -86,8 +89,8 @@ def interface_rows(wiring: Wiring) -> list[Row]:
 
 def _always(names: InterfaceNames) -> list[Row]:
     """Return what every device has beside its ports, without the device."""
-    return [(names.management, "", "1000base-t", "true", "true", ""), _virtual(names.loopback)]
+    return [(names.management, "", "1000base-t", "true", "true", "", ""), _virtual(names.loopback)]
 
 
 def _virtual(name: str) -> Row:
-    return (name, "", "virtual", "true", "false", "")
+    return (name, "", "virtual", "true", "false", "", "")

@@ -1,0 +1,1 @@
+"""NetBox through its API: compare a site with it, create what is missing, update what differs."""
