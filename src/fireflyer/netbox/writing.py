@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
@@ -13,8 +14,11 @@ from fireflyer.netbox.comparison import Changed, Compared
 from fireflyer.netbox.primaries import Primary, reference
 from fireflyer.netbox.state import State, Values
 
-_BATCH: Final = 200
+_BATCH: Final = 100
 """Objects in one request; NetBox takes all of them or none."""
+_AT_ONCE: Final = 4
+"""Requests under way. Rows of one table do not refer to each other, and those of one device are
+neighbours, so that two requests lock the same rows in the same order."""
 
 Body: TypeAlias = dict[str, object]
 T = TypeVar("T")
@@ -104,14 +108,25 @@ class Writer:
         name: Callable[[T], str],
         send: Callable[[Sequence[T], Sequence[Body]], None],
     ) -> None:
-        for first in range(0, len(rows), _BATCH):
-            batch = rows[first : first + _BATCH]
+        batches = [rows[first : first + _BATCH] for first in range(0, len(rows), _BATCH)]
+        done = 0
+
+        def write(batch: Sequence[T]) -> int:
             bodies = [body(row) for row in batch]
-            self.progress(f"{what}: {first:,} of {len(rows):,}")
             try:
                 send(batch, bodies)
             except RefusedError as refused:
                 raise self._refusal(refused, batch, bodies, name, send) from None
+            return len(batch)
+
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            futures = [pool.submit(write, batch) for batch in batches]
+            try:
+                for future in futures:
+                    done += future.result()
+                    self.progress(f"{what}: {done:,} of {len(rows):,}")
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
 
     def _refusal(
         self,
