@@ -68,3 +68,28 @@ PLANES: Final[dict[str, Any]] = {
     "cluster.management.model": "management-1u-offside",
 }
 """Two planes of Ethernet; management nodes are on the management network alone."""
+
+INFINIBAND_PLANES: Final[dict[str, Any]] = {
+    "cluster.fabric.zones": None,
+    "cluster.fabric.planes": 2,
+    "cluster.fabric.interzone": None,
+    "cluster.compute.model": "dgx-a100",
+    "cluster.management": {"model": "management-1u-dual", "nodes": 2},
+    "cluster.services.subnet_manager": ["mg01", "mg02"],
+    "cluster.fabric.leaf.count": 4,
+    "cluster.compute.nodes": 2,
+    "cluster.addresses.ipoib": [f"10.89.{n}.0/24" for n in range(1, 9)],
+    "cluster.racks.power_kw": 40.0,
+}
+"""Two planes of InfiniBand: each is a subnet with its own managers."""
+
+EIGHT_PLANES: Final[dict[str, Any]] = INFINIBAND_PLANES | {
+    "cluster.fabric.planes": 8,
+    "cluster.fabric.leaf.count": 2,
+    "cluster.storage": {"model": "lab-eight-storage", "nodes": 1},
+    "cluster.management": {"model": "lab-eight-management", "nodes": 2},
+    "cluster.racks.network.devices": 40,
+    "cluster.addresses.blocks.switch": {"first": 141, "size": 100},
+    "cluster.addresses.blocks.compute": {"first": 41, "size": 100},
+}
+"""Eight planes, an adapter of every node on each."""

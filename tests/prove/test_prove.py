@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.conftest import MakeSite
 from tests.prove.netfile import remove_link, swap_at_hosts, swap_at_leaves, swap_hosts
-from tests.sites import ONE_ZONE, THREE_LAYERS
+from tests.sites import EIGHT_PLANES, INFINIBAND_PLANES, ONE_ZONE, THREE_LAYERS
 
 from fireflyer.design import design
 from fireflyer.errors import OperatingError
@@ -40,12 +40,17 @@ def test_fire_flyer_2_is_proved(fire_flyer_2: Fabric, tmp_path: Path) -> None:
     proof = proof_of(fire_flyer_2, tmp_path)
     assert proof.findings == ()
     assert proof.links == 3200
-    assert proof.walk.pairs == proof.verdict.pairs == 1568 * 1567
-    assert proof.ports_with_tables == 2 * 3200 - 1568
-    assert all(balance.ratio < 1.05 for balance in proof.balances)
+    (subnet,) = proof.subnets
+    assert subnet.walk.pairs == subnet.verdict.pairs == 1568 * 1567
+    assert subnet.ports_with_tables == 2 * 3200 - 1568
+    assert all(balance.ratio < 1.05 for balance in subnet.balances)
 
 
-@pytest.mark.parametrize("change", [{}, ONE_ZONE, THREE_LAYERS], ids=["lab", "one", "three"])
+@pytest.mark.parametrize(
+    "change",
+    [{}, ONE_ZONE, THREE_LAYERS, INFINIBAND_PLANES],
+    ids=["lab", "one", "three", "planes"],
+)
 def test_other_shapes_are_proved(
     change: dict[str, Any], make_site: MakeSite, tmp_path: Path
 ) -> None:
@@ -232,6 +237,48 @@ def test_files_that_are_not_ours_are_left_alone(lab: Fabric, tmp_path: Path) -> 
     assert prove(lab, tree, quiet).findings == ()
 
 
+def test_every_plane_is_proved_by_its_own_manager(make_site: MakeSite, tmp_path: Path) -> None:
+    proof = proof_of(design(load_site(make_site("lab", EIGHT_PLANES))), tmp_path)
+    assert proof.findings == ()
+    assert [subnet.name for subnet in proof.subnets] == [f"p{n}" for n in range(1, 9)]
+    assert sum(subnet.links for subnet in proof.subnets) == proof.links
+    assert all(subnet.walk.pairs == subnet.verdict.pairs == 5 * 4 for subnet in proof.subnets)
+
+
+def crossed_planes(tree: Path, fabric: Fabric) -> None:
+    swap_hosts(tree / "ibsim/fabric.net", "a-cn0001 mlx5_0", "a-cn0001 mlx5_1")
+
+
+def manager_of_another_plane(tree: Path, fabric: Fabric) -> None:
+    first, second = (port.guid for port in fabric.node["mg01"].ports)
+    edit(tree / "opensm/mg01/p2/opensm.conf", f"guid {second}", f"guid {first}")
+
+
+def roots_of_another_plane(tree: Path, fabric: Fabric) -> None:
+    roots = (tree / "opensm/mg01/p1/root-guids.conf").read_text()
+    (tree / "opensm/mg01/p2/root-guids.conf").write_text(roots)
+
+
+@pytest.mark.parametrize(
+    ("damage", "expected"),
+    [
+        (crossed_planes, r"^cabling: a-cn0001:1 and a-cn0001:2: the cables are crossed"),
+        (manager_of_another_plane, r"^error: opensm ended .* Unable to find requested CA guid"),
+        (roots_of_another_plane, r"^log: p2: .*no root nodes were found"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_damage_to_a_plane_is_found(
+    damage: Callable[[Path, Fabric], None], expected: str, make_site: MakeSite, tmp_path: Path
+) -> None:
+    fabric = design(load_site(make_site("lab", INFINIBAND_PLANES)))
+    tree = rendered(fabric, tmp_path)
+    damage(tree, fabric)
+    proof = prove(fabric, tree, quiet)
+    found = [*map(str, proof.findings), *(f"error: {failure}" for failure in proof.failures)]
+    assert any(re.search(expected, finding) for finding in found), found
+
+
 ONE_CLASS = {
     "classes": [{"name": "all", "sl": 0, "vl": 0, "priority": "low", "weight": 1}],
     "default": "all",
@@ -256,4 +303,4 @@ def test_other_tables_of_classes_reach_the_switches(
     fabric = design(load_site(make_site("lab", {"cluster.traffic": traffic})))
     proof = proof_of(fabric, tmp_path)
     assert proof.findings == ()
-    assert proof.ports_with_tables == 65
+    assert proof.subnets[0].ports_with_tables == 65

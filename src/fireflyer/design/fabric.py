@@ -19,6 +19,7 @@ from fireflyer.design.models import model_problems
 from fireflyer.design.names import numbered
 from fireflyer.design.services import service_problems
 from fireflyer.design.shape import shape_of, shape_problems
+from fireflyer.design.subnets import subnet_problems, subnets
 from fireflyer.design.systems import system_of
 from fireflyer.design.traffic import traffic_problems
 from fireflyer.errors import IntentError
@@ -42,7 +43,7 @@ def design(site: Site) -> Fabric:
     problems = traffic_problems(site) + service_problems(site, managers) + asn_problems(site)
     models = model_problems(site)
     problems += models or shape_problems(site)
-    problems += address_problems(site, models_fit=not models)
+    problems += address_problems(site, models_fit=not models) + subnet_problems(site)
     if problems:
         raise IntentError(problems)
     shape = shape_of(site)
@@ -80,6 +81,7 @@ def design(site: Site) -> Fabric:
         budgets=found,
         networks=devices.addresses.networks,
         system=system_of(site),
+        subnets=subnets(cluster, devices.trees, switches, nodes),
     )
 
 

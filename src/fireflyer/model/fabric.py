@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -182,6 +182,42 @@ class PortBudget:
         return self.total - self.used
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manager:
+    """A subnet manager: a process on a host, which sees the subnet of one port."""
+
+    host: str
+    port: NodePort
+    priority: int
+    """The highest of a subnet is master, the others are standby."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subnet:
+    """What one InfiniBand subnet manager routes: all zones, or one plane."""
+
+    name: str
+    """The plane's; the site's where there is one subnet."""
+    trees: tuple[str, ...]
+    folder: str
+    """Of its files below a host's; empty where there is one subnet."""
+    prefix: str
+    """Of its GIDs."""
+    roots: tuple[Switch, ...]
+    """Its topmost switches: up/down routing turns there and nowhere else."""
+    managers: tuple[Manager, ...]
+    """In order of priority."""
+
+
+def topmost(switches: Iterable[Switch]) -> tuple[Switch, ...]:
+    """Return the switches of the highest layer that is there."""
+    known = tuple(switches)
+    for layer in (Layer.INTERZONE, Layer.CORE, Layer.SPINE):
+        if found := tuple(switch for switch in known if switch.layer is layer):
+            return found
+    raise AssertionError("a fabric has at least one spine")
+
+
 @dataclass(frozen=True, eq=False)
 class Fabric:
     """Everything that is rendered, proved and verified. Equal to itself alone."""
@@ -202,6 +238,8 @@ class Fabric:
     """By name: management, ipoib_<tree> or roce_<tree>, loopback, links."""
     system: System | None
     """What the switches run; None where nothing is configured."""
+    subnets: tuple[Subnet, ...] = ()
+    """InfiniBand: one, or one a plane; Ethernet has none."""
 
     @cached_property
     def switch(self) -> Mapping[str, Switch]:
@@ -224,14 +262,6 @@ class Fabric:
         ends = {cable.a: cable.z for cable in self.cables}
         ends.update({cable.z: cable.a for cable in self.cables})
         return ends
-
-    @cached_property
-    def roots(self) -> tuple[Switch, ...]:
-        """The topmost switches: up/down routing turns there and nowhere else."""
-        for layer in (Layer.INTERZONE, Layer.CORE, Layer.SPINE):
-            if found := tuple(switch for switch in self.switches if switch.layer is layer):
-                return found
-        raise AssertionError("a fabric has at least one spine")
 
     @property
     def is_ethernet(self) -> bool:

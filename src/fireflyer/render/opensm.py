@@ -1,10 +1,12 @@
 """OpenSM's files for each host that runs a subnet manager.
 
-The two zones are one subnet. Up/down routing with the topmost switches as roots connects
+Joined zones are one subnet. Up/down routing with the topmost switches as roots connects
 everything without a credit loop, and the order in which destinations are routed spreads
 them over the uplinks: class by class, zone by zone, one a leaf (docs/decisions/0001).
+Each plane is a subnet: its host runs one OpenSM a plane, an instance of the unit
+`opensm@.service` with its own files, cache and log (docs/decisions/0015).
 Sources: opensm(8); opensm.conf as printed by `opensm -c`; QoS policy as in OpenSM's
-QoS_management_in_OpenSM.txt.
+QoS_management_in_OpenSM.txt; units and `PORTS` as in Debian's package opensm 3.3.23.
 """
 
 from __future__ import annotations
@@ -13,13 +15,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
+from fireflyer.design.subnets import subnet_fabric
 from fireflyer.design.traffic import arbitration, operational_vls, sl_to_vl
-from fireflyer.model.fabric import Fabric, Guid, NodePort, Role
+from fireflyer.model.fabric import Fabric, Guid, Manager, NodePort, Role, Subnet
 from fireflyer.model.intent import TrafficClass
 from fireflyer.render.template import render
 
 CONFIG_DIR = "/etc/opensm"
 """Where the files are installed on the subnet manager's host."""
+LOG_DIR = "/var/log/opensm"
 FILES = (
     "opensm.conf",
     "root-guids.conf",
@@ -30,9 +34,9 @@ FILES = (
     "partitions.conf",
     "qos-policy.conf",
 )
-"""Names of the files of one host."""
-FIRST_PRIORITY = 14
-"""Of the master; 15 is left for an operator's emergency."""
+"""Names of the files of one OpenSM."""
+INSTANCES = ("default", "opensm@.service.d/planes.conf")
+"""Files that start one OpenSM a plane: /etc/default/opensm, and below /etc/systemd/system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,56 +59,72 @@ class Qos:
     sl2vl: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manager:
-    """What differs between subnet managers."""
-
-    host: str
-    port: NamedGuid
-    priority: int
+def directory_of(subnet: Subnet) -> str:
+    """Return the folder that a subnet's files are installed in."""
+    return f"{CONFIG_DIR}/{subnet.folder}" if subnet.folder else CONFIG_DIR
 
 
-def files(fabric: Fabric) -> Mapping[str, str]:
-    """Return the files of every subnet-manager host, in a folder of its name."""
-    if fabric.is_ethernet:
-        return {}
-    names = [NamedGuid(switch.guid, switch.name) for switch in fabric.switches]
-    names += list(_ports(fabric, Role))
-    shared = {
-        "root-guids.conf": _list(
-            fabric, "root_guid_file", (NamedGuid(s.guid, s.name) for s in fabric.roots)
-        ),
-        "cn-guids.conf": _list(fabric, "cn_guid_file", _ports(fabric, [Role.COMPUTE])),
-        "io-guids.conf": _list(fabric, "io_guid_file", _ports(fabric, [Role.STORAGE])),
-        "guid-routing-order.conf": _list(fabric, "guid_routing_order_file", _order(fabric)),
-        "node-name-map.conf": render("opensm/node-name-map.conf.j2", fabric=fabric, names=names),
+def files(fabric: Fabric) -> Iterator[tuple[str, str]]:
+    """Yield the files of every OpenSM: in its host's folder, or a folder a plane below it."""
+    for subnet in fabric.subnets:
+        part = subnet_fabric(fabric, subnet)
+        shared = _shared(part)
+        below = f"{subnet.folder}/" if subnet.folder else ""
+        for manager in subnet.managers:
+            folder = f"{manager.host}/{below}"
+            yield f"{folder}opensm.conf", _options(part, subnet, manager)
+            for name, text in shared.items():
+                yield f"{folder}{name}", text
+    if len(fabric.subnets) > 1:
+        folders = [subnet.folder for subnet in fabric.subnets]
+        for host in fabric.intent.services.subnet_manager:
+            for name in INSTANCES:
+                text = render(
+                    f"opensm/{name}.j2",
+                    fabric=fabric,
+                    directory=CONFIG_DIR,
+                    folders=folders,
+                )
+                yield f"{host}/{name}", text
+
+
+def _options(part: Fabric, subnet: Subnet, manager: Manager) -> str:
+    return render(
+        "opensm/opensm.conf.j2",
+        fabric=part,
+        subnet=subnet,
+        manager=manager,
+        qos=_qos(part),
+        directory=directory_of(subnet),
+        log_directory=f"{LOG_DIR}/{subnet.folder}" if subnet.folder else "",
+    )
+
+
+def _shared(part: Fabric) -> Mapping[str, str]:
+    """Return the files that every manager of a subnet has."""
+    (subnet,) = part.subnets
+    names = [NamedGuid(switch.guid, switch.name) for switch in part.switches]
+    names += list(_ports(part, Role))
+    roots = (NamedGuid(switch.guid, switch.name) for switch in subnet.roots)
+    order = (NamedGuid(port.guid, f"{node} {port.hca}") for node, port in _order(part))
+    return {
+        "root-guids.conf": _list(part, "root_guid_file", roots),
+        "cn-guids.conf": _list(part, "cn_guid_file", _ports(part, [Role.COMPUTE])),
+        "io-guids.conf": _list(part, "io_guid_file", _ports(part, [Role.STORAGE])),
+        "guid-routing-order.conf": _list(part, "guid_routing_order_file", order),
+        "node-name-map.conf": render("opensm/node-name-map.conf.j2", fabric=part, names=names),
         "partitions.conf": render(
-            "opensm/partitions.conf.j2", fabric=fabric, sl=fabric.traffic_default.sl
+            "opensm/partitions.conf.j2", fabric=part, sl=part.traffic_default.sl
         ),
         "qos-policy.conf": render(
             "opensm/qos-policy.conf.j2",
-            fabric=fabric,
-            storage=list(_ports(fabric, [Role.STORAGE])),
-            storage_class=fabric.traffic_class(fabric.intent.traffic.storage),
-            default_class=fabric.traffic_default,
-            asked_classes=_asked(fabric),
+            fabric=part,
+            storage=list(_ports(part, [Role.STORAGE])),
+            storage_class=part.traffic_class(part.intent.traffic.storage),
+            default_class=part.traffic_default,
+            asked_classes=_asked(part),
         ),
     }
-    result: dict[str, str] = {}
-    for rank, host in enumerate(fabric.intent.services.subnet_manager):
-        port = fabric.node[host].ports[0]
-        manager = Manager(
-            host=host, port=NamedGuid(port.guid, host), priority=FIRST_PRIORITY - rank
-        )
-        result[f"{host}/opensm.conf"] = render(
-            "opensm/opensm.conf.j2",
-            fabric=fabric,
-            manager=manager,
-            qos=_qos(fabric),
-            directory=CONFIG_DIR,
-        )
-        result |= {f"{host}/{name}": text for name, text in shared.items()}
-    return result
 
 
 def _list(fabric: Fabric, option: str, entries: Iterable[NamedGuid]) -> str:
@@ -118,7 +138,7 @@ def _ports(fabric: Fabric, roles: Iterable[Role]) -> Iterator[NamedGuid]:
                 yield NamedGuid(port.guid, f"{node.name} {port.hca}")
 
 
-def _order(fabric: Fabric) -> Iterator[NamedGuid]:
+def _order(fabric: Fabric) -> Iterator[tuple[str, NodePort]]:
     """Yield every end port in the order to route it: storage, compute, management.
 
     Each class is routed zone by zone, and within a zone in the order of placement, which
@@ -127,8 +147,7 @@ def _order(fabric: Fabric) -> Iterator[NamedGuid]:
     """
     for role in (Role.STORAGE, Role.COMPUTE, Role.MANAGEMENT):
         for zone in fabric.trees:
-            for node, port in _in_zone(fabric, role, zone):
-                yield NamedGuid(port.guid, f"{node} {port.hca}")
+            yield from _in_zone(fabric, role, zone)
 
 
 def _in_zone(fabric: Fabric, role: Role, zone: str) -> Iterator[tuple[str, NodePort]]:

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fireflyer.design.subnets import subnet_fabric
 from fireflyer.errors import OperatingError
-from fireflyer.model.fabric import Fabric, Role
+from fireflyer.model.fabric import Fabric, Role, Subnet
 from fireflyer.prove.infiniband.dumps import read_links, read_subnet
 from fireflyer.prove.infiniband.netfile import disagreements as one_sided
 from fireflyer.prove.infiniband.netfile import parse_netfile, read_netfile, reconciled
 from fireflyer.prove.infiniband.paths import ask_paths
 from fireflyer.prove.infiniband.programs import require_simulator
 from fireflyer.prove.infiniband.second_judge import Verdict, disagreements, judge
-from fireflyer.prove.infiniband.simulator import simulator
+from fireflyer.prove.infiniband.simulator import Simulator, simulator
 from fireflyer.prove.infiniband.subnet_manager import subnet_manager
 from fireflyer.prove.infiniband.tables import read_tables
 from fireflyer.render import artefacts
-from fireflyer.render.opensm import FILES
-from fireflyer.verify.cabling import adapters_as_planned, cabling_findings
+from fireflyer.render.opensm import FILES, directory_of
+from fireflyer.verify.cabling import SeenLink, adapters_as_planned, cabling_findings
 from fireflyer.verify.finding import Finding
 from fireflyer.verify.log import log_findings
 from fireflyer.verify.qos import path_findings, table_findings
@@ -28,9 +29,10 @@ from fireflyer.verify.routing import Balance, Walk, balance, routing_findings, w
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InfinibandProof:
-    """What was proved, and what was found."""
+class SubnetProof:
+    """What was proved of one subnet."""
 
+    name: str
     links: int
     walk: Walk
     verdict: Verdict
@@ -40,73 +42,122 @@ class InfinibandProof:
     findings: tuple[Finding, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InfinibandProof:
+    """What was proved, and what was found."""
+
+    links: int
+    """Of all subnets."""
+    subnets: tuple[SubnetProof, ...]
+    findings: tuple[Finding, ...]
+    """Of the netfile, of the cables, and of every subnet."""
+
+
 def prove_infiniband(
     fabric: Fabric, tree: Path, progress: Callable[[str], None]
 ) -> InfinibandProof:
     """Load the rendered tree into real software and check what it computed.
+
+    Subnets are proved one after the other in one ibsim, each from its first manager's port.
 
     Raises:
         OperatingError: a program or a file is missing, or a program refuses its input.
     """
     require_simulator()
     findings: list[Finding] = []
-    manager = fabric.intent.services.subnet_manager[0]
-    host = f"{manager} {fabric.node[manager].ports[0].hca}"
-    with tempfile.TemporaryDirectory(prefix="fireflyer-prove-") as folder:
-        netfile = tree / "ibsim" / "fabric.net"
-        netfile, edits = _usable(fabric, netfile, host, Path(folder))
+    hosts = [f"{s.managers[0].host} {s.managers[0].port.hca}" for s in fabric.subnets]
+    with tempfile.TemporaryDirectory(prefix="fireflyer-prove-") as scratch:
+        folder = Path(scratch)
+        netfile, edits = _usable(fabric, tree / "ibsim" / "fabric.net", hosts, folder)
         findings += edits
         progress("ibsim: loading the fabric")
-        with simulator(netfile, host, Path(folder)) as sim:
+        with simulator(netfile, hosts[0], folder) as sim:
             progress("ibnetdiscover: comparing every link with the plan")
-            links = read_links(sim.run("ibnetdiscover"))
-            if not links:
-                raise OperatingError(
-                    f"{host} has no link in {tree}/ibsim/fabric.net, and OpenSM runs there;"
-                    " cable it, or name another host in cluster.services.subnet_manager"
-                )
-            findings += cabling_findings(fabric, links)
-            progress("OpenSM: routing the fabric")
-            with subnet_manager(sim, tree / "opensm" / manager, FILES) as opensm:
-                findings += log_findings(opensm.said)
-                subnet = read_subnet(fabric, links, opensm.folder)
-                progress("walking every pair of end ports; ibdmchk does the same")
-                walked = walk(fabric, subnet)
-                verdict = judge(sim)
-                balances = tuple(balance(fabric, subnet, r) for r in (Role.STORAGE, Role.COMPUTE))
-                findings += routing_findings(walked, balances)
-                if adapters_as_planned(fabric, links):  # else the two count different things
-                    findings += disagreements(walked, verdict)
-                progress("reading SL2VL and VL arbitration back from every switch")
-                tables = tuple(read_tables(sim, subnet))
-                seen_ports = int((subnet.neighbour >= 0).sum() + (subnet.end_port > 0).sum())
-                findings += table_findings(fabric.intent.traffic, tables, seen_ports)
-                answers = ask_paths(sim, fabric, subnet)
-                findings += path_findings(answers)
-    return InfinibandProof(
+            views = [_view(sim, host, folder / str(index)) for index, host in enumerate(hosts)]
+            seen = [_links(view, tree) for view in views]
+            every = {link.pair: link for links in seen for link in links}
+            findings += cabling_findings(fabric, tuple(every.values()))
+            proofs = [
+                _prove_subnet(fabric, subnet, view, links, tree, progress)
+                for subnet, view, links in zip(fabric.subnets, views, seen, strict=True)
+            ]
+    findings += [finding for proof in proofs for finding in proof.findings]
+    return InfinibandProof(links=len(every), subnets=tuple(proofs), findings=tuple(findings))
+
+
+def _view(sim: Simulator, host: str, folder: Path) -> Simulator:
+    """Return the simulator as another host's adapter sees it, with its own folder."""
+    folder.mkdir()
+    return replace(sim, host=host, folder=folder)
+
+
+def _links(sim: Simulator, tree: Path) -> tuple[SeenLink, ...]:
+    links = read_links(sim.run("ibnetdiscover"))
+    if not links:
+        raise OperatingError(
+            f"{sim.host} has no link in {tree}/ibsim/fabric.net, and OpenSM runs there;"
+            " cable it, or name another host in cluster.services.subnet_manager"
+        )
+    return links
+
+
+def _prove_subnet(
+    fabric: Fabric,
+    subnet: Subnet,
+    sim: Simulator,
+    links: tuple[SeenLink, ...],
+    tree: Path,
+    progress: Callable[[str], None],
+) -> SubnetProof:
+    """Route one subnet with its own OpenSM and check its tables."""
+    part = subnet_fabric(fabric, subnet)
+    said = f"{subnet.name}: " if subnet.folder else ""
+    findings: list[Finding] = []
+    files = tree / "opensm" / subnet.managers[0].host / subnet.folder
+    progress(f"{said}OpenSM: routing the fabric")
+    with subnet_manager(sim, files, FILES, directory_of(subnet)) as opensm:
+        findings += log_findings(opensm.said)
+        routed = read_subnet(part, links, opensm.folder)
+        progress(f"{said}walking every pair of end ports; ibdmchk does the same")
+        walked = walk(part, routed)
+        verdict = judge(sim)
+        balances = tuple(balance(part, routed, r) for r in (Role.STORAGE, Role.COMPUTE))
+        findings += routing_findings(walked, balances)
+        if adapters_as_planned(part, links):  # else the two count different things
+            findings += disagreements(walked, verdict)
+        progress(f"{said}reading SL2VL and VL arbitration back from every switch")
+        tables = tuple(read_tables(sim, routed))
+        seen_ports = int((routed.neighbour >= 0).sum() + (routed.end_port > 0).sum())
+        findings += table_findings(fabric.intent.traffic, tables, seen_ports)
+        answers = ask_paths(sim, part, routed)
+        findings += path_findings(answers)
+    return SubnetProof(
+        name=subnet.name,
         links=len(links),
         walk=walked,
         verdict=verdict,
         balances=balances,
         ports_with_tables=len(tables),
         paths_asked=len(answers),
-        findings=tuple(findings),
+        findings=tuple(replace(found, subject=said + found.subject) for found in findings),
     )
 
 
 def _usable(
-    fabric: Fabric, netfile: Path, host: str, folder: Path
+    fabric: Fabric, netfile: Path, hosts: Iterable[str], folder: Path
 ) -> tuple[Path, tuple[Finding, ...]]:
     """Return a netfile that ibsim takes: the rendered one, or a copy where its ends agree.
 
     Raises:
-        OperatingError: it cannot be read, or lacks the subnet manager's adapter.
+        OperatingError: it cannot be read, or lacks a subnet manager's adapter.
     """
     found = read_netfile(netfile)
-    if host not in {node.description for node in found.nodes.values()}:
-        raise OperatingError(
-            f'{netfile} has no adapter "{host}", and OpenSM runs there; give it its name back'
-        )
+    described = {node.description for node in found.nodes.values()}
+    for host in hosts:
+        if host not in described:
+            raise OperatingError(
+                f'{netfile} has no adapter "{host}", and OpenSM runs there; give it its name back'
+            )
     torn = one_sided(found)
     if not torn:
         return netfile, ()

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from fireflyer.prove.infiniband.prove import InfinibandProof
+from fireflyer.prove.infiniband.prove import InfinibandProof, SubnetProof
 from fireflyer.verify.routing import Balance
 
 _LOOPS = {True: "some", False: "none", None: "did not look"}
 
 
 def as_json(proof: InfinibandProof) -> dict[str, object]:
-    """Return the figures as a JSON object."""
+    """Return the figures as a JSON object: those of the only subnet, or of each by its name."""
+    if len(proof.subnets) == 1:
+        return _subnet_json(proof.subnets[0])
+    return {
+        "links": proof.links,
+        "subnets": {subnet.name: _subnet_json(subnet) for subnet in proof.subnets},
+    }
+
+
+def _subnet_json(proof: SubnetProof) -> dict[str, object]:
     walk, verdict = proof.walk, proof.verdict
     return {
         "links": proof.links,
@@ -36,7 +45,20 @@ def as_json(proof: InfinibandProof) -> dict[str, object]:
 
 
 def as_lines(proof: InfinibandProof) -> tuple[str, ...]:
-    """Return the figures, a line each."""
+    """Return the figures, a line each, subnet by subnet."""
+    if len(proof.subnets) == 1:
+        return _subnet_lines(proof.subnets[0])
+    lines = [
+        f"subnets               {len(proof.subnets):>12}",
+        f"{'links seen':<22}{proof.links:>12,}",
+    ]
+    for subnet in proof.subnets:
+        lines.append(f"subnet {subnet.name}")
+        lines += [f"  {line}" for line in _subnet_lines(subnet)]
+    return tuple(lines)
+
+
+def _subnet_lines(proof: SubnetProof) -> tuple[str, ...]:
     walk, verdict = proof.walk, proof.verdict
     return (
         f"links seen            {proof.links:>12,}",

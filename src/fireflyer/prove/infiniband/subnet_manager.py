@@ -14,7 +14,6 @@ from fireflyer.errors import OperatingError
 from fireflyer.processes import die_with_parent
 from fireflyer.prove.infiniband.simulator import Simulator
 from fireflyer.prove.programs import program
-from fireflyer.render.opensm import CONFIG_DIR
 from fireflyer.verify.log import UP
 
 TIMEOUT_S = 120
@@ -35,11 +34,12 @@ class SubnetManager:
 
 @contextmanager
 def subnet_manager(
-    simulator: Simulator, files: Path, names: tuple[str, ...]
+    simulator: Simulator, files: Path, names: tuple[str, ...], installed: str
 ) -> Iterator[SubnetManager]:
-    """Run OpenSM with the files of one subnet-manager host; it ends with the block.
+    """Run OpenSM with the files of one subnet manager; it ends with the block.
 
-    The files name each other under /etc/opensm; here they are read from a copy.
+    The files name each other in the folder that they are to be `installed` in; here they are
+    read from a copy.
 
     Raises:
         OperatingError: OpenSM ended, or did not finish its first sweep in time.
@@ -54,7 +54,7 @@ def subnet_manager(
                 f"{files / name}: daemon TRUE would leave OpenSM running; remove the line, the"
                 " service that starts OpenSM decides that"
             )
-        (config / name).write_bytes(data.replace(f"{CONFIG_DIR}/".encode(), f"{config}/".encode()))
+        (config / name).write_bytes(data.replace(f"{installed}/".encode(), f"{config}/".encode()))
     log, out = folder / "osm.log", folder / "osm.out"
     command = [program("opensm"), "-F", str(config / "opensm.conf"), "-D", ERROR_INFO_ROUTING]
     command += ["-e", "-f", str(log), "--dump_files_dir", str(folder)]
@@ -72,7 +72,7 @@ def subnet_manager(
         try:
             _wait_swept(process, log)
             said = out.read_text(errors="replace") + log.read_text(errors="replace")
-            said = said.replace(str(config), CONFIG_DIR)
+            said = said.replace(str(config), installed)
             yield SubnetManager(folder=folder, said=tuple(said.splitlines()))
         finally:
             process.kill()
@@ -87,12 +87,17 @@ def _wait_swept(process: subprocess.Popen[bytes], log: Path) -> None:
         if UP in text or "Errors during initialization" in text:
             return
         if process.poll() is not None:
-            raise OperatingError(f"opensm ended with {process.returncode}: {_last(text)}")
+            raise OperatingError(f"opensm ended with {process.returncode}: {_first_error(text)}")
         time.sleep(0.1)
     text = log.read_text(errors="replace") if log.exists() else ""
     raise OperatingError(
         f"opensm did not bring the subnet up within {TIMEOUT_S} s; its last words: {_last(text)}"
     )
+
+
+def _first_error(text: str) -> str:
+    """Return the log's first error, which the later ones follow from; else its last lines."""
+    return next((line for line in text.splitlines() if " ERR " in line), _last(text))
 
 
 def _last(text: str) -> str:

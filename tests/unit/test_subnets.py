@@ -1,0 +1,103 @@
+"""InfiniBand subnets: one a plane, each with its managers, its prefix and its own ports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import pytest
+from tests.conftest import MakeSite
+from tests.sites import ETHERNET, INFINIBAND_PLANES
+
+from fireflyer.design import design
+from fireflyer.design.subnets import subnet_fabric
+from fireflyer.load import load_site
+from fireflyer.model.fabric import Fabric, Layer
+from fireflyer.render import artefacts
+from fireflyer.render.opensm import FILES
+
+GUID = re.compile(r"0x[0-9a-f]{16}")
+LISTS = ("cn-guids.conf", "io-guids.conf", "guid-routing-order.conf", "qos-policy.conf")
+
+
+@pytest.fixture
+def planes(make_site: MakeSite) -> Fabric:
+    return design(load_site(make_site("lab", INFINIBAND_PLANES)))
+
+
+def option(text: str, name: str) -> str:
+    match = re.search(rf"(?m)^{name} (.*)$", text)
+    assert match, name
+    return match[1]
+
+
+def opensm(fabric: Fabric) -> Mapping[str, str]:
+    return artefacts(fabric, ("opensm",))
+
+
+def test_joined_zones_are_one_subnet_in_the_hosts_folder(lab: Fabric) -> None:
+    (subnet,) = lab.subnets
+    assert (subnet.name, subnet.trees, subnet.folder) == ("lab", ("a", "b"), "")
+    assert subnet.prefix == "0xfe80000000000000"
+    assert {switch.layer for switch in subnet.roots} == {"interzone"}
+    assert set(opensm(lab)) == {f"opensm/mg01/{name}" for name in FILES}
+
+
+def test_ethernet_has_no_subnet(make_site: MakeSite) -> None:
+    fabric = design(load_site(make_site("lab", ETHERNET)))
+    assert fabric.subnets == ()
+    assert opensm(fabric) == {}
+
+
+def test_every_plane_has_a_master_and_a_standby_on_its_own_ports(planes: Fabric) -> None:
+    text = opensm(planes)
+    for number, plane in enumerate(planes.trees):
+        prefixes = set()
+        for host, priority in (("mg01", 14), ("mg02", 13)):
+            options = text[f"opensm/{host}/{plane}/opensm.conf"]
+            port = planes.node[host].ports[number]
+            assert port.tree == plane
+            assert option(options, "guid") == str(port.guid)
+            assert option(options, "sm_priority") == str(priority)
+            assert f"/etc/opensm/{plane}/root-guids.conf" in options
+            prefixes.add(option(options, "subnet_prefix"))
+        assert prefixes == {f"0xfe8000000000000{number + 1}"}
+
+
+def test_a_planes_lists_hold_its_own_ports_and_all_of_them(planes: Fabric) -> None:
+    text = opensm(planes)
+    of_plane = {plane: set[str]() for plane in planes.trees}
+    for port in planes.node_port.values():
+        of_plane[port.tree].add(str(port.guid))
+    for plane, own in of_plane.items():
+        held = {name: set(GUID.findall(text[f"opensm/mg01/{plane}/{name}"])) for name in LISTS}
+        assert held["guid-routing-order.conf"] == own
+        for name in ("cn-guids.conf", "io-guids.conf", "qos-policy.conf"):
+            assert held[name] < own
+            assert held[name]
+        roots = set(GUID.findall(text[f"opensm/mg01/{plane}/root-guids.conf"]))
+        assert roots == {str(s.guid) for s in planes.switches_of(Layer.SPINE, plane)}
+        names = set(re.findall(r'"([^" ]+)', text[f"opensm/mg01/{plane}/node-name-map.conf"]))
+        switches = {switch.name for switch in planes.switches if switch.tree == plane}
+        assert names == switches | set(planes.node)
+
+
+def test_planes_are_started_by_name(planes: Fabric) -> None:
+    """Debian's opensm.service starts opensm@NAME.service for every NAME of PORTS."""
+    text = opensm(planes)
+    assert 'PORTS="p1 p2"' in text["opensm/mg02/default"]
+    unit = text["opensm/mg02/opensm@.service.d/planes.conf"]
+    assert "ExecStart=\nExecStart=/usr/sbin/opensm --config /etc/opensm/%i/opensm.conf" in unit
+    assert "OSM_CACHE_DIR=/var/cache/opensm/%i" in unit
+
+
+def test_a_subnets_part_of_the_fabric_is_whole(planes: Fabric) -> None:
+    parts = [subnet_fabric(planes, subnet) for subnet in planes.subnets]
+    assert sum(len(part.switches) for part in parts) == len(planes.switches)
+    assert sum(len(part.cables) for part in parts) == len(planes.cables)
+    assert [len(part.nodes) for part in parts] == [len(planes.nodes)] * 2
+    for part in parts:
+        assert subnet_fabric(part, part.subnets[0]) is part
+        for cable in part.cables:
+            assert part.far_end[cable.a] == cable.z
+            assert part.guid(cable.a) == planes.guid(cable.a)
