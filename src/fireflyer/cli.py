@@ -6,6 +6,7 @@ import argparse
 import gc
 import json
 import os
+import select
 import signal
 import sys
 from collections.abc import Sequence
@@ -20,10 +21,35 @@ if TYPE_CHECKING:
 
 OK, FINDINGS, REFUSED = 0, 1, 2
 INTERRUPTED = 128 + signal.SIGINT
+READER_GONE = 128 + signal.SIGPIPE
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one verb and return its exit status: 0, 1 on findings, 2 on bad input."""
+    """Run one verb and return its exit status: 0, 1 on findings, 2 on bad input.
+
+    Where nobody reads its output any more (`fireflyer plan SITE | head`), it ends quietly with
+    the status of a program that SIGPIPE ended.
+    """
+    try:
+        return _main(arguments)
+    except BrokenPipeError:
+        if not _unread():
+            raise
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (sys.stdout, sys.stderr):  # else Python reports it at its end
+            os.dup2(nowhere, stream.fileno())
+        return READER_GONE
+
+
+def _unread() -> bool:
+    """Return whether standard output or standard error is a pipe without a reader."""
+    poll = select.poll()
+    for stream in (sys.stdout, sys.stderr):
+        poll.register(stream.fileno(), select.POLLOUT)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     options = _parser().parse_args(arguments)
     for ending in (signal.SIGTERM, signal.SIGHUP):  # so that clean-up runs
         if signal.getsignal(ending) is not signal.SIG_IGN:
@@ -43,6 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _say("interrupted; nothing is left running")
         return INTERRUPTED
+    except BrokenPipeError:
+        raise
     except OSError as error:
         _say(f"error: {error}")
         sys.stdout = None  # what it still holds cannot be written either
@@ -167,6 +195,15 @@ def _render(options: argparse.Namespace) -> int:
     return OK
 
 
+def _is_rendered(folder: Path) -> bool:
+    """Return whether `render` wrote a folder; say so where something else did."""
+    from fireflyer.render.manifest import MANIFEST
+
+    if folder.is_dir() and not (folder / MANIFEST).exists():
+        _say(f"note: {folder} has no {MANIFEST}, so it is not a rendered tree and is left alone")
+    return (folder / MANIFEST).exists()
+
+
 def _prove(options: argparse.Namespace) -> int:
     import tempfile
 
@@ -180,7 +217,7 @@ def _prove(options: argparse.Namespace) -> int:
     fabric = design(load_site(options.site))
     default = Path("build") / fabric.intent.name
     with tempfile.TemporaryDirectory(prefix="fireflyer-render-") as scratch:
-        tree = options.artefacts or (default if default.is_dir() else None)
+        tree = options.artefacts or (default if _is_rendered(default) else None)
         if tree is None:
             tree = Path(scratch) / fabric.intent.name
             groups = proved_groups()

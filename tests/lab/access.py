@@ -10,7 +10,8 @@ from tests.images import keys
 from tests.images.engine import podman
 from tests.lab.site import REPO, LabSite
 
-LAB = REPO / "build" / "lab"
+LAB = REPO / "build" / "lab-cluster"
+"""Not `build/lab`, where `fireflyer render inventory/lab` writes to."""
 SSH = LAB / "ssh"
 KEY = SSH / "id_ed25519"
 CONFIG = SSH / "config"
@@ -33,7 +34,7 @@ def write_known_hosts(site: LabSite) -> None:
 
 
 def write_config(site: LabSite) -> None:
-    """Let people and scripts say `ssh -F build/lab/ssh/config HOST`."""
+    """Let people and scripts say `ssh -F build/lab-cluster/ssh/config HOST`."""
     blocks = [f"Host {host.name}\n  HostName {host.address}\n" for host in site.hosts]
     CONFIG.write_text(
         "".join(blocks)

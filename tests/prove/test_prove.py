@@ -77,6 +77,18 @@ def bad_partition(tree: Path, fabric: Fabric) -> None:
     edit(tree / "opensm/mg01/partitions.conf", "Default=0x7fff,", "Default=;")
 
 
+def slow_group(tree: Path, fabric: Fabric) -> None:
+    edit(tree / "opensm/mg01/partitions.conf", "rate=17", "rate=16")
+
+
+def small_group(tree: Path, fabric: Fabric) -> None:
+    edit(tree / "opensm/mg01/partitions.conf", "mtu=5, ", "")
+
+
+def no_group(tree: Path, fabric: Fabric) -> None:
+    edit(tree / "opensm/mg01/partitions.conf", "ipoib, ", "")
+
+
 def other_weights(tree: Path, fabric: Fabric) -> None:
     edit(tree / "opensm/mg01/opensm.conf", "qos_vlarb_high 1:128", "qos_vlarb_high 1:127")
 
@@ -132,6 +144,12 @@ def crossed_hosts(tree: Path, fabric: Fabric) -> None:
         (roots_are_spines, r"^connectivity: forwarding tables: \d+ of 72 pairs of end ports"),
         (misspelt_option, r'^log: Unrecognized token: "routing_enginee"'),
         (bad_partition, r"^log: PARSE ERROR"),
+        (
+            slow_group,
+            r"^partition: IPoIB's .*: is MTU 4096, 100 Gb/s, .*planned MTU 4096, 200 Gb/s",
+        ),
+        (small_group, r"^partition: IPoIB's broadcast group: is MTU 2048, 200 Gb/s"),
+        (no_group, r"^partition: IPoIB's broadcast group: the subnet administrator has no such"),
         (other_weights, r"^qos: VL arbitration high at .* and 64 more: is \(\(1, 127\)"),
         (other_lanes, r"^qos: SL2VL at .*: is 0,1,3,2"),
         (broken_policy, r"^log: .*ERR AC11: .*'nope' not found"),

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from tests.conftest import REPO, MakeSite
+from tests.lab import access
 
 from fireflyer.cli import main
 from fireflyer.prove import programs
+from fireflyer.prove.part import Proof
 
 THREE = str(REPO / "inventory" / "three-layer-1600")
 FF2 = str(REPO / "inventory" / "fire-flyer-2")
@@ -85,6 +90,7 @@ def test_a_missing_program_names_its_package(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(programs, "_SBIN", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
     assert main(["prove", str(REPO / "inventory" / "lab")]) == 2
     said = capsys.readouterr().err
     assert "prove needs ibsim, opensm, ibdmchk, ibnetdiscover, saquery, stdbuf; install" in said
@@ -97,6 +103,68 @@ def test_proving_a_folder_that_was_not_rendered(
     lab = str(REPO / "inventory" / "lab")
     assert main(["prove", lab, "--artefacts", str(tmp_path)]) == 2
     assert "it is not a rendered tree" in capsys.readouterr().err
+
+
+def test_a_folder_of_the_sites_name_that_was_not_rendered_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A lab once kept its keys in build/lab: `prove inventory/lab` must not stop at that."""
+    key = tmp_path / "build/lab/ssh/id_ed25519"
+    key.parent.mkdir(parents=True)
+    key.write_text("secret")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("fireflyer.prove.prove", lambda *_: Proof(parts=(), findings=(), seconds=0))
+    assert main(["prove", str(REPO / "inventory" / "lab")]) == 0
+    said = capsys.readouterr().err
+    assert "note: build/lab has no manifest.json, so it is not a rendered tree" in said
+    assert "proving a fresh rendering of" in said
+    assert key.read_text() == "secret"
+
+
+def test_the_lab_works_outside_every_rendered_tree() -> None:
+    assert access.LAB.parent == REPO / "build"
+    sites = {site.parents[2].name for site in REPO.glob("inventory/*/group_vars/all/cluster.yml")}
+    assert "lab" in sites
+    assert access.LAB.name not in sites
+
+
+UNREAD = [
+    ["plan", FF2],
+    ["plan", FF2, "--json"],
+    ["compare", FF2, THREE],
+    ["prove", "--json", str(REPO / "inventory" / "lab")],
+    ["render", str(REPO / "inventory" / "lab"), "--out", "tree"],
+    ["plan", "nowhere"],
+]
+
+
+@pytest.mark.parametrize("arguments", UNREAD, ids=lambda arguments: " ".join(arguments[:1]))
+@pytest.mark.parametrize("both", [False, True], ids=["stdout", "stdout and stderr"])
+def test_output_that_nobody_reads_ends_a_verb_quietly(
+    arguments: list[str], both: bool, tmp_path: Path
+) -> None:
+    """As in `fireflyer plan SITE | head`: no words of it, and SIGPIPE's status."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "fireflyer.cli", *arguments],
+            cwd=tmp_path,
+            stdout=writer,
+            stderr=subprocess.STDOUT if both else subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    said = done.stderr or ""
+    assert "Broken pipe" not in said
+    assert "Traceback" not in said
+    says_it_on_stderr = arguments[0] == "render" or "nowhere" in arguments
+    if both or not says_it_on_stderr:
+        assert done.returncode == 141
+    else:
+        assert done.returncode in (0, 2)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from tests.conftest import MakeSite
@@ -11,8 +12,10 @@ from tests.sites import ETHERNET, INFINIBAND_PLANES
 
 from fireflyer.design import design
 from fireflyer.design.subnets import subnet_fabric
+from fireflyer.errors import IntentError
 from fireflyer.load import load_site
 from fireflyer.model.fabric import Fabric, Layer
+from fireflyer.prove.infiniband.groups import Group, read_group
 from fireflyer.render import artefacts
 from fireflyer.render.opensm import FILES
 
@@ -101,3 +104,45 @@ def test_a_subnets_part_of_the_fabric_is_whole(planes: Fabric) -> None:
         for cable in part.cables:
             assert part.far_end[cable.a] == cable.z
             assert part.guid(cable.a) == planes.guid(cable.a)
+
+
+def test_ipoib_has_the_slowest_links_rate_and_the_smallest_mtu(make_site: MakeSite) -> None:
+    site = load_site(make_site("lab"))
+    assert "rate=17, mtu=5, sl=0" in opensm(design(site))["opensm/mg01/partitions.conf"]
+    nodes = dict(site.catalogue.nodes)
+    storage = nodes["lab-storage"]
+    small = storage.nics[1].model_copy(update={"infiniband_mtu_bytes": 2048})
+    nodes["lab-storage"] = storage.model_copy(update={"nics": (storage.nics[0], small)})
+    changed = replace(site, catalogue=replace(site.catalogue, nodes=nodes))
+    assert "rate=17, mtu=4, sl=0" in opensm(design(changed))["opensm/mg01/partitions.conf"]
+
+
+def test_a_speed_that_infiniband_has_not_is_refused(make_site: MakeSite) -> None:
+    site = load_site(make_site("lab"))
+    switches = {
+        name: model.model_copy(update={"port_gbps": 150})
+        for name, model in site.catalogue.switches.items()
+    }
+    changed = replace(site, catalogue=replace(site.catalogue, switches=switches))
+    with pytest.raises(IntentError, match="InfiniBand has no rate of 150 Gb/s; choose a model"):
+        design(changed)
+
+
+def test_the_broadcast_group_is_read_from_what_saquery_prints() -> None:
+    said = """MCMemberRecord group dump:
+\t\tMGID....................ff12:601b:ffff::16
+\t\tMlid....................0xC001
+\t\tMtu.....................0x84
+\t\tpkey....................0xFFFF
+\t\tRate....................0x83
+\t\tSL......................0x1
+MCMemberRecord group dump:
+\t\tMGID....................ff12:401b:ffff::ffff:ffff
+\t\tMlid....................0xC000
+\t\tMtu.....................0x85
+\t\tpkey....................0xFFFF
+\t\tRate....................0x95
+\t\tSL......................0x2
+"""
+    assert read_group(said) == Group(mtu_bytes=4096, gbps=400, pkey=0xFFFF, sl=2)
+    assert read_group("") is None

@@ -12,6 +12,7 @@ from fireflyer.verify.routing import (
     Balance,
     RoutedSubnet,
     Walk,
+    _cycle,
     balance,
     routing_findings,
     walk,
@@ -126,9 +127,33 @@ def test_valleys_make_a_credit_loop(lab: Fabric) -> None:
         forward[source, target] = out(source, via)
         forward[via, target] = out(via, up)
     result = walk(lab, replace(subnet, forward=forward))
-    assert result.loop
+    assert {name.partition("/")[0] for name in result.loop} <= {
+        "a-spine01", "a-spine02", "a-leaf01", "a-leaf02", "a-leaf03",
+    }  # fmt: skip
     found = routing_findings(result, ())
     assert any(finding.check == "credit loop" for finding in found)
+
+
+@pytest.mark.parametrize(
+    ("waits", "ring"),
+    [
+        ([(3, 4), (4, 5), (5, 3)], [3, 4, 5]),
+        ([(5, 1), (3, 4), (4, 5), (1, 2), (5, 3)], [3, 4, 5]),  # 1 and 2 are behind it
+        ([(9, 3), (8, 9), (3, 4), (4, 5), (5, 3)], [3, 4, 5]),  # 8 and 9 are before it
+        ([(3, 4), (4, 3), (4, 1), (1, 6), (6, 7), (7, 6)], [3, 4]),  # 1 is between two rings
+        ([(2, 2), (2, 1)], [2]),
+        ([(1, 2), (2, 3), (1, 3)], []),
+        ([], []),
+    ],
+)
+def test_a_credit_loop_names_the_channels_of_one_ring(
+    waits: list[tuple[int, int]], ring: list[int]
+) -> None:
+    ports = 16
+    empty = np.zeros((1, ports), dtype=np.int32)
+    subnet = RoutedSubnet(switches=("s",), forward=empty, neighbour=empty, end_port=empty, lids={})
+    edges = [np.array([before * ports + then], dtype=np.int64) for before, then in waits]
+    assert _cycle(edges, subnet, ports) == tuple(f"s/{channel}" for channel in ring)
 
 
 def test_a_path_that_leaves_its_zone_is_found(lab: Fabric) -> None:

@@ -7,7 +7,7 @@ a host that manages several planes runs one process for each of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from fireflyer.errors import Problem
@@ -21,8 +21,15 @@ MULTICAST = 0xFF
 """First byte of a multicast GID (IBTA vol. 1, 4.1.1); no subnet may have it as prefix."""
 
 
+RATE_CODES: Mapping[int, int] = {
+    **{10: 3, 20: 6, 40: 7, 50: 20, 56: 12, 100: 16},
+    **{200: 17, 400: 21, 800: 23},
+}
+"""Code of a link's speed in Gb/s (PathRecord's Rate, IBTA vol. 1, 15.2.5.16)."""
+
+
 def subnet_problems(site: Site) -> list[Problem]:
-    """Return managers without an adapter, and prefixes that no subnet may have."""
+    """Return managers without an adapter, and prefixes and speeds that no subnet may have."""
     cluster, at = site.cluster, site.document.problem
     if cluster.fabric.technology != "infiniband":
         return []
@@ -34,6 +41,12 @@ def subnet_problems(site: Site) -> list[Problem]:
         limit = f"has no adapter, the subnet managers ({hosts}) need one{each}"
         remedy = f"choose a management model with an adapter{each}"
         problems.append(at("cluster.management.model", model.name, limit, remedy))
+    leaf = site.catalogue.switches.get(cluster.fabric.leaf.model)
+    if leaf is not None and leaf.technology == "infiniband" and leaf.port_gbps not in RATE_CODES:
+        known = ", ".join(map(str, RATE_CODES))
+        limit = f"InfiniBand has no rate of {leaf.port_gbps} Gb/s"
+        remedy = f"choose a model whose ports have one of {known}"
+        problems.append(at("cluster.fabric.leaf.model", leaf.name, limit, remedy))
     first, key = cluster.fabric.subnet_prefix, "cluster.fabric.subnet_prefix"
     prefixes = [_prefix(cluster, index) for index in range(max(1, cluster.fabric.planes))]
     if prefixes[-1] >> 64 or any(prefix >> 56 == MULTICAST for prefix in prefixes):
@@ -59,18 +72,28 @@ def subnets(
     """Return the subnets in order: one, or one a plane; none on Ethernet."""
     if cluster.fabric.technology != "infiniband":
         return ()
-    switches = tuple(switches)
+    switches, nodes = tuple(switches), tuple(nodes)
     managers = {node.name: node for node in nodes if node.role is Role.MANAGEMENT}
     several = cluster.fabric.planes > 1
     found = []
     for index, part in enumerate([(tree,) for tree in trees] if several else [trees]):
-        of_part = (s for s in switches if s.tree is None or s.tree in part)
+        of_part = [s for s in switches if s.tree is None or s.tree in part]
+        models = {s.model.name: s.model for s in of_part}.values()
+        adapters = [
+            nic
+            for node in nodes
+            for nic, port in zip(node.model.nics, node.ports, strict=False)
+            if port.tree in part
+        ]
+        mtus = [m.infiniband_mtu_bytes for m in models] + [a.infiniband_mtu_bytes for a in adapters]
         found.append(
             Subnet(
                 name=part[0] if several else cluster.name,
                 trees=part,
                 folder=part[0] if several else "",
                 prefix=f"0x{_prefix(cluster, index):016x}",
+                mtu_bytes=min(mtus),
+                gbps=min([m.port_gbps for m in models] + [a.gbps for a in adapters]),
                 roots=topmost(of_part),
                 managers=tuple(
                     Manager(

@@ -203,6 +203,10 @@ class Subnet:
     """Of its files below a host's; empty where there is one subnet."""
     prefix: str
     """Of its GIDs."""
+    mtu_bytes: int
+    """The largest packet that every switch and every adapter of it takes."""
+    gbps: int
+    """The slowest of its links."""
     roots: tuple[Switch, ...]
     """Its topmost switches: up/down routing turns there and nowhere else."""
     managers: tuple[Manager, ...]

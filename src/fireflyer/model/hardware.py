@@ -24,6 +24,8 @@ SYSTEMS: Final[Mapping[Technology, tuple[System, ...]]] = {
     "ethernet": ("sonic", "nvue", "eos", "frr"),
 }
 """The systems of each technology's switches."""
+InfinibandMtu = Literal[256, 512, 1024, 2048, 4096]
+"""Bytes of payload in the largest packet of a port (MtuCap; IBTA vol. 1, 14.2.5.6)."""
 Connector = Literal["qsfp56", "qsfp112", "osfp", "qsfp-dd"]
 Medium = Literal["dac", "aoc", "dac-splitter", "aoc-splitter", "fibre"]
 MEDIA: Final[tuple[Medium, ...]] = ("dac", "aoc", "dac-splitter", "aoc-splitter", "fibre")
@@ -68,6 +70,7 @@ class SwitchModel(Record):
     ports_per_cage: Annotated[int, Field(ge=1, le=8)] = 1
     """Ports that share a cage; two where a twin-port transceiver or a splitter cable goes in."""
     lanes_per_port: Annotated[int, Field(ge=1, le=8)] = 4
+    infiniband_mtu_bytes: InfinibandMtu = 4096
     port_name: Annotated[str, Field(pattern=r"\{(port|cage)\}")]
     """The vendor's name of a port on the front panel, for labels and cable lists.
 
@@ -241,6 +244,7 @@ class Nic(Record):
     hca: str
     """RDMA device, such as mlx5_0."""
     gbps: Count
+    infiniband_mtu_bytes: InfinibandMtu = 4096
     connector: Connector
     numa: Index
     root_port: Index

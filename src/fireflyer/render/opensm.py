@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
-from fireflyer.design.subnets import subnet_fabric
+from fireflyer.design.subnets import RATE_CODES, subnet_fabric
 from fireflyer.design.traffic import arbitration, operational_vls, sl_to_vl
 from fireflyer.model.fabric import Fabric, Guid, Manager, NodePort, Role, Subnet
 from fireflyer.model.intent import TrafficClass
@@ -24,6 +24,8 @@ from fireflyer.render.template import render
 CONFIG_DIR = "/etc/opensm"
 """Where the files are installed on the subnet manager's host."""
 LOG_DIR = "/var/log/opensm"
+MTU_CODES = {256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5}
+"""Code of an MTU in bytes (PathRecord's Mtu, IBTA vol. 1, 15.2.5.16)."""
 FILES = (
     "opensm.conf",
     "root-guids.conf",
@@ -114,7 +116,12 @@ def _shared(part: Fabric) -> Mapping[str, str]:
         "guid-routing-order.conf": _list(part, "guid_routing_order_file", order),
         "node-name-map.conf": render("opensm/node-name-map.conf.j2", fabric=part, names=names),
         "partitions.conf": render(
-            "opensm/partitions.conf.j2", fabric=part, sl=part.traffic_default.sl
+            "opensm/partitions.conf.j2",
+            fabric=part,
+            subnet=subnet,
+            rate=RATE_CODES[subnet.gbps],
+            mtu=MTU_CODES[subnet.mtu_bytes],
+            sl=part.traffic_default.sl,
         ),
         "qos-policy.conf": render(
             "opensm/qos-policy.conf.j2",

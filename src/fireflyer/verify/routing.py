@@ -180,7 +180,7 @@ def _first(
 
 
 def _cycle(edges: list[NDArray[np.int64]], subnet: RoutedSubnet, ports: int) -> tuple[str, ...]:
-    """Return channels that wait for each other in a ring (Dally and Seitz, 1987)."""
+    """Return the channels of one ring, each waiting for the next (Dally and Seitz, 1987)."""
     if not edges:
         return ()
     total = len(subnet.switches) * ports
@@ -198,8 +198,20 @@ def _cycle(edges: list[NDArray[np.int64]], subnet: RoutedSubnet, ports: int) -> 
             waits[then] -= 1
             if waits[then] == 0:
                 free.append(then)
-    ring = sorted(channel for channel, number in waits.items() if number > 0)
-    return tuple(f"{subnet.switches[c // ports]}/{c % ports}" for c in ring[:8])
+    # What is left is on a ring or behind one: each has a predecessor that is left, too, so that
+    # going back from any of them leads into a ring.
+    left = {channel for channel, number in waits.items() if number > 0}
+    if not left:
+        return ()
+    before_of = {then: channel for channel in sorted(left) for then in after.get(channel, ())}
+    way, channel = dict[int, None](), min(left)
+    while channel not in way:
+        way[channel] = None
+        channel = before_of[channel]
+    ring = list(way)[list(way).index(channel) :][::-1]
+    first = ring.index(min(ring))
+    ring = ring[first:] + ring[:first]
+    return tuple(f"{subnet.switches[c // ports]}/{c % ports}" for c in ring)
 
 
 def balance(fabric: Fabric, subnet: RoutedSubnet, role: Role) -> Balance:

@@ -11,6 +11,7 @@ from fireflyer.design.subnets import subnet_fabric
 from fireflyer.errors import OperatingError
 from fireflyer.model.fabric import Fabric, Role, Subnet
 from fireflyer.prove.infiniband.dumps import read_links, read_subnet
+from fireflyer.prove.infiniband.groups import Group, broadcast_group, group_findings
 from fireflyer.prove.infiniband.netfile import disagreements as one_sided
 from fireflyer.prove.infiniband.netfile import parse_netfile, read_netfile, reconciled
 from fireflyer.prove.infiniband.paths import ask_paths
@@ -39,6 +40,7 @@ class SubnetProof:
     balances: tuple[Balance, ...]
     ports_with_tables: int
     paths_asked: int
+    group: Group | None
     findings: tuple[Finding, ...]
 
 
@@ -131,6 +133,8 @@ def _prove_subnet(
         findings += table_findings(fabric.intent.traffic, tables, seen_ports)
         answers = ask_paths(sim, part, routed)
         findings += path_findings(answers)
+        group = broadcast_group(sim)
+        findings += group_findings(group, subnet, fabric.traffic_default.sl)
     return SubnetProof(
         name=subnet.name,
         links=len(links),
@@ -139,6 +143,7 @@ def _prove_subnet(
         balances=balances,
         ports_with_tables=len(tables),
         paths_asked=len(answers),
+        group=group,
         findings=tuple(replace(found, subject=said + found.subject) for found in findings),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from fireflyer.prove.infiniband.groups import Group
 from fireflyer.prove.infiniband.prove import InfinibandProof, SubnetProof
 from fireflyer.verify.routing import Balance
 
@@ -41,6 +42,7 @@ def _subnet_json(proof: SubnetProof) -> dict[str, object]:
         },
         "ports_with_tables": proof.ports_with_tables,
         "paths_asked": proof.paths_asked,
+        "ipoib_group": asdict(proof.group) if proof.group else None,
     }
 
 
@@ -71,9 +73,18 @@ def _subnet_lines(proof: SubnetProof) -> tuple[str, ...]:
         *(_balance(found) for found in proof.balances),
         f"SL2VL, VL arbitration {proof.ports_with_tables:>12,}   ports read back",
         f"service levels        {proof.paths_asked:>12}   path records asked for",
+        *_group(proof.group),
     )
 
 
 def _balance(found: Balance) -> str:
     text = f"{found.maximum} over mean {found.mean:.2f} destinations an uplink, at {found.leaf}"
     return f"{found.kind + ' max/mean':<22}{found.ratio:>12.2f}   {text}"
+
+
+def _group(found: Group | None) -> tuple[str, ...]:
+    """Return what the IPoIB group is; ibsim's ports could not join one of more than 2048."""
+    if found is None:
+        return ()
+    said = f"bytes, {found.gbps} Gb/s; no port joins it: ibsim's have MTU 2048"
+    return (f"IPoIB group           {found.mtu_bytes or 0:>12,}   {said}",)
