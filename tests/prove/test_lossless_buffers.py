@@ -57,6 +57,16 @@ def short(tables: Tables) -> None:
             "BUFFER_POOL egress_lossy_pool has -1 bytes",
             1,
         ),
+        (
+            lambda t: t["BUFFER_PG"].pop("Ethernet0|1-3"),
+            "Ethernet0 has PFC or headroom, not both, on priority 1",
+            1,
+        ),
+        (
+            lambda t: t["PORT_QOS_MAP"]["Ethernet0"].update(pfc_enable="1,2"),
+            "Ethernet0 has PFC or headroom, not both, on priority 3",
+            1,
+        ),
         (lambda t: t.pop("BUFFER_PROFILE"), "cannot be read: KeyError: 'BUFFER_PROFILE'", 1),
     ],
 )

@@ -76,6 +76,14 @@ def test_lanes_that_follow_one_another_are_found(roce: Fabric, tmp_path: Path) -
             lambda t: t["PORT"].update(Ethernet256=t["PORT"]["Ethernet8"]),
             "port Ethernet256: the platform has none",
         ),
+        (
+            lambda t: t["PORT"]["Ethernet8"].update(subport="1"),
+            "subport of Ethernet8: the platform has 0, the file 1",
+        ),
+        (
+            lambda t: t["DEVICE_METADATA"]["localhost"].update(hwsku="ACS-MSN4600C"),
+            "hwsku: the port table is that of ACS-MSN4600, the file has ACS-MSN4600C",
+        ),
         (lambda t: t.pop("PORT"), "has no ports that can be read: KeyError: 'PORT'"),
     ],
 )

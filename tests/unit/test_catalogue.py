@@ -41,11 +41,14 @@ def test_ports_are_those_that_the_platform_publishes(name: str, system: System) 
         service = set(table) - set(names)
         assert len(service) == len(table) - model.ports <= 2
     for port, said in zip(names, model.sonic_ports, strict=False):
-        assert table[port] == {
+        model_says = {
             "lanes": ",".join(str(lane) for lane in said.lanes),
             "alias": said.alias,
             "index": str(said.index),
+            "subport": str(said.subport),
         }
+        assert table[port] == {field: model_says[field] for field in table[port]}
+        assert len(table[port]) >= 3
 
 
 def test_a_cage_of_the_sn4600_has_eight_lanes() -> None:

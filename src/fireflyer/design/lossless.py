@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 from typing import Final
@@ -69,17 +70,25 @@ def ecn(gbps: int) -> Ecn:
     return Ecn(minimum_bytes=low, maximum_bytes=high, maximum_percent=ECN_PERCENT)
 
 
-def buffer_problems(
-    site: Site, switches: Mapping[str, Switch], cables: Iterable[Cable]
-) -> list[Problem]:
-    """Return the layers with a switch that leaves too little of its memory to share.
+@dataclass(frozen=True, slots=True)
+class MemoryUse:
+    """Packet memory of the fullest switch of a layer."""
 
-    One problem a layer: the worst switch is named.
-    """
-    ethernet = site.cluster.fabric.ethernet
-    queues = sum(row.lossless for row in site.cluster.traffic.classes)
+    layer: Layer
+    switch: str
+    total_bytes: int
+    shared_bytes: int
+    """Left to share once headroom and the switch's other reserves are taken off."""
+
+
+def fullest(
+    cluster: Cluster, switches: Mapping[str, Switch], cables: Iterable[Cable]
+) -> tuple[MemoryUse, ...]:
+    """Return the fullest switch of each layer; nothing where no class is lossless."""
+    ethernet = cluster.fabric.ethernet
+    queues = sum(row.lossless for row in cluster.traffic.classes)
     if ethernet is None or not queues:
-        return []
+        return ()
     used: dict[str, Counter[tuple[int, int]]] = {}
     for cable in cables:
         kind = (cable.gbps, ceil(cable.length_m))
@@ -87,9 +96,9 @@ def buffer_problems(
             if end in switches:
                 used.setdefault(end, Counter())[kind] += 1
     sizes: dict[tuple[str, int, int], int] = {}
-    worst: dict[Layer, tuple[int, str]] = {}
+    worst: dict[Layer, MemoryUse] = {}
     for name, kinds in used.items():
-        model = switches[name].model
+        model, layer = switches[name].model, switches[name].layer
         if model.buffer is None:
             continue
         kept = 0
@@ -98,21 +107,32 @@ def buffer_problems(
             if key not in sizes:
                 sizes[key] = headroom(model, gbps, cable_m, ethernet.mtu).size
             kept += queues * count * sizes[key]
-        left = model.buffer.total_bytes - reserved_bytes(model, kinds.total(), kept)
-        layer = switches[name].layer
-        worst[layer] = min(worst.get(layer, (left, name)), (left, name))
-    problems = []
-    for layer, (left, name) in worst.items():
-        model = switches[name].model
-        assert model.buffer is not None
         total = model.buffer.total_bytes
-        if left * LEAST_SHARED >= total:
+        left = total - reserved_bytes(model, kinds.total(), kept)
+        if layer not in worst or left < worst[layer].shared_bytes:
+            worst[layer] = MemoryUse(layer, name, total, left)
+    return tuple(worst.values())
+
+
+def buffer_problems(
+    site: Site, switches: Mapping[str, Switch], cables: Iterable[Cable]
+) -> list[Problem]:
+    """Return the layers with a switch that leaves too little of its memory to share.
+
+    One problem a layer: the fullest switch is named.
+    """
+    queues = sum(row.lossless for row in site.cluster.traffic.classes)
+    problems = []
+    for use in fullest(site.cluster, switches, cables):
+        if use.shared_bytes * LEAST_SHARED >= use.total_bytes:
             continue
         limit = (
-            f"{name} reserves {total - left:,} of {total:,} bytes, most of it as headroom of its"
-            f" {queues} lossless classes, and must leave {ceil(total / LEAST_SHARED):,} to share"
+            f"{use.switch} reserves {use.total_bytes - use.shared_bytes:,} of {use.total_bytes:,}"
+            f" bytes, most of it as headroom of its {queues} lossless classes, and must leave"
+            f" {ceil(use.total_bytes / LEAST_SHARED):,} to share"
         )
         remedy = "make fewer classes lossless, shorten its cables, or lower fabric.ethernet.mtu"
-        key_of_layer = f"cluster.fabric.{layer}.model"
-        problems.append(site.document.problem(key_of_layer, model.name, limit, remedy))
+        key = f"cluster.fabric.{use.layer}.model"
+        model = switches[use.switch].model.name
+        problems.append(site.document.problem(key, model, limit, remedy))
     return problems

@@ -37,6 +37,7 @@ def as_json(found: Study) -> dict[str, object]:
         "losses": [_loss(loss) for loss in found.losses],
         "addresses": dict(plan.networks),
         "racks": plan.racks,
+        "packet_memory": [asdict(use) for use in plan.memory],
         "power_kw": {**asdict(plan.power), "total_kw": plan.power.total_kw},
         "relative_price": {"network": plan.network_price, "servers": plan.server_price},
         "cost": _cost(cost) if cost is not None else None,

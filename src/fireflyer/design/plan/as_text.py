@@ -23,6 +23,7 @@ def as_text(found: Study) -> str:
         *_budgets(plan),
         "",
         *_bandwidth(plan),
+        *_memory(plan),
         *_money(plan, found.cost),
         "networks    " + ", ".join(f"{name} {net}" for name, net in plan.networks.items()),
         *_bill(found),
@@ -91,6 +92,16 @@ def _bandwidth(plan: Plan) -> Iterator[str]:
         f" {power.storage_kw:,.0f}, switches {power.switches_kw:,.0f}, management"
         f" {power.management_kw:,.1f}"
     )
+
+
+def _memory(plan: Plan) -> Iterator[str]:
+    for use in plan.memory:
+        reserved, total = use.total_bytes - use.shared_bytes, use.total_bytes
+        yield (
+            f"memory      {use.shared_bytes / 1e6:>8.1f}   MB that the ports of {use.switch} share;"
+            f" headroom and other reserves take {reserved / 1e6:.1f} of {total / 1e6:.1f} MB, more"
+            f" than on any other {use.layer}"
+        )
 
 
 def _money(plan: Plan, cost: Cost | None) -> Iterator[str]:

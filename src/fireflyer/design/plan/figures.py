@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isclose
 
+from fireflyer.design.lossless import MemoryUse, fullest
 from fireflyer.design.plan.tree_graph import (
     Paths,
     TreeGraph,
@@ -94,6 +95,8 @@ class Plan:
     """On the longest way from zone to zone; None where no cable leads across."""
     networks: Mapping[str, str]
     racks: int
+    memory: tuple[MemoryUse, ...]
+    """Packet memory of each layer's fullest switch; nothing where no class is lossless."""
     power: Power
     network_price: float
     server_price: float
@@ -127,6 +130,7 @@ def plan(fabric: Fabric, shape: Shape) -> Plan:
             {node.place.rack for node in fabric.nodes}
             | {switch.place.rack for switch in fabric.switches}
         ),
+        memory=fullest(fabric.intent, fabric.switch, fabric.cables),
         power=Power(
             compute_kw=_kw(fabric.nodes_of(Role.COMPUTE)),
             storage_kw=_kw(fabric.nodes_of(Role.STORAGE)),

@@ -26,6 +26,8 @@ Ports: TypeAlias = Mapping[str, Mapping[str, str]]
 """What is said of each port, by its name in the system."""
 PORTS: Final = HARDWARE / "ports"
 REMEDY = "correct the model in hardware/switches/ or the table in hardware/ports/"
+FIELDS: Final = ("lanes", "alias", "index", "subport")
+"""Of a row of SONiC's `PORT`, as far as the table has columns for them."""
 _EOS_PORT = re.compile(r"^interface (Ethernet\S+)$", re.MULTILINE)
 
 
@@ -47,16 +49,28 @@ def published(table: str, system: System, folder: Path = PORTS) -> Ports:
         if system == "sonic":
             first, count = int(row["first_lane"]), int(row["lanes"])
             said["lanes"] = ",".join(str(lane) for lane in range(first, first + count))
-            said |= {"alias": row["alias"], "index": row["index"]}
+            said |= {field: row[field] for field in FIELDS[1:] if field in row}
         found[row[system]] = said
     return found
+
+
+def sku_of(table: str, folder: Path = PORTS) -> str:
+    """Return the SKU that a table was taken from: the folder of its source."""
+    return (folder / f"{table}.csv").read_text().splitlines()[0].partition(",")[0].split("/")[-2]
+
+
+def _other_sku(switch: str, sku: str, text: str) -> Iterator[Finding]:
+    said = re.search(r'"hwsku": "([^"]*)"', text)
+    if said is None or said[1] != sku:
+        found = said[1] if said is not None else "none"
+        message = f"hwsku: the port table is that of {sku}, the file has {found}"
+        yield Finding("sonic", file_path("sonic", switch), message, REMEDY)
 
 
 def _sonic_ports(text: str) -> Ports:
     rows: Mapping[str, Mapping[str, str]] = json.loads(text)["PORT"]
     return {
-        name: {field: str(row.get(field, "")) for field in ("lanes", "alias", "index")}
-        for name, row in rows.items()
+        name: {field: str(row.get(field, "")) for field in FIELDS} for name, row in rows.items()
     }
 
 
@@ -93,7 +107,10 @@ def check(system: System, fabric: Fabric, tree: Path) -> SwitchCheck:
         if not table or not file.is_file():
             continue
         count += 1
-        findings += _differences(system, switch.name, table, file.read_text())
+        text = file.read_text()
+        findings += _differences(system, switch.name, table, text)
+        if system == "sonic" and model.port_table is not None:
+            findings += _other_sku(switch.name, sku_of(model.port_table), text)
     notes = tuple(f"{note}: its ports are not compared" for note in unknown.values())
     checker = "the platforms' published port tables"
     return SwitchCheck(checker=checker, files=count, findings=tuple(findings), notes=notes)

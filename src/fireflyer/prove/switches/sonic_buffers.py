@@ -58,11 +58,15 @@ def _faults(switch: Switch, lengths: Mapping[int, float], tables: Config) -> Ite
     names = {name: n for n, name in enumerate(switch.model.port_names("sonic"), start=1)}
     profiles = tables["BUFFER_PROFILE"]
     reserved = 0
+    lossless: dict[str, set[int]] = {}
     for key, row in tables["BUFFER_PG"].items():
         port, _, span = key.partition("|")
         first, _, last = span.partition("-")
+        groups = range(int(first), int(last or first) + 1)
         profile = profiles[str(row["profile"])]
-        reserved += int(str(profile["size"])) * (int(last or first) - int(first) + 1)
+        reserved += int(str(profile["size"])) * len(groups)
+        if "xoff" in profile:
+            lossless.setdefault(port, set()).update(groups)
         if "xoff" not in profile or port not in names or names[port] not in lengths:
             continue
         speed, mtu = (int(str(tables["PORT"][port][field])) for field in ("speed", "mtu"))
@@ -77,6 +81,10 @@ def _faults(switch: Switch, lengths: Mapping[int, float], tables: Config) -> Ite
             )
         if int(str(profile["size"])) < int(str(profile["xoff"])) + int(str(profile["xon"])):
             yield f"BUFFER_PG {key} reserves {profile['size']} bytes, less than xon and xoff"
+    for port, row in tables.get("PORT_QOS_MAP", {}).items():
+        paused = {int(number) for number in str(row.get("pfc_enable", "")).split(",") if number}
+        if bare := sorted(paused ^ lossless.get(port, set())):
+            yield f"{port} has PFC or headroom, not both, on priority {bare[0]}"
     for name, pool in tables["BUFFER_POOL"].items():
         kept = reserved if pool["type"] == "ingress" else 0
         size = int(str(pool["size"]))
