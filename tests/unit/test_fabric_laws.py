@@ -73,26 +73,60 @@ def test_every_leaf_reaches_every_spine_of_its_pod_equally(change: dict[str, Any
 
 @settings(max_examples=60, deadline=None)
 @given(changes())
-def test_storage_has_a_foot_in_every_tree_and_spreads_within_one(change: dict[str, Any]) -> None:
+def test_storage_is_in_every_tree_and_spreads_within_one(change: dict[str, Any]) -> None:
     fabric = fabric_of("lab", change)
     for node in fabric.nodes_of(Role.STORAGE):
-        feet = [port.tree for port in node.ports]
-        assert feet == list(fabric.trees) * (len(feet) // len(fabric.trees))
-    for role in (Role.STORAGE, Role.COMPUTE):
-        for tree in fabric.trees:
-            leaves = [leaf.name for leaf in fabric.switches_of(Layer.LEAF, tree)]
-            if len(fabric.zones) > 1:
-                leaves.pop()  # the gateway leaf holds neither
-            held = Counter(
-                port.leaf.device
-                for node in fabric.nodes_of(role)
-                for port in node.ports
-                if port.tree == tree
-            )
-            assert set(held) <= set(leaves)
-            if role is Role.STORAGE:
-                counts = [held[leaf] for leaf in leaves]
-                assert max(counts) - min(counts) <= 1
+        trees = [port.tree for port in node.ports]
+        assert trees == list(fabric.trees) * (len(trees) // len(fabric.trees))
+    links = fabric.intent.fabric.interzone.links_per_zone if fabric.intent.fabric.interzone else 0
+    for tree in fabric.trees:
+        leaves = [leaf.name for leaf in fabric.switches_of(Layer.LEAF, tree)]
+        storage, others = Counter[str](), Counter[str]()
+        for node in fabric.nodes:
+            for port in node.ports:
+                if port.tree == tree:
+                    held = storage if node.role is Role.STORAGE else others
+                    held[port.leaf.device] += 1
+        ports = fabric.budgets[tree].total // len(leaves)
+        most = max(storage.values(), default=0)
+        for leaf in leaves:  # a leaf with less storage than another is full, or one short of it
+            full = storage[leaf] + others[leaf] == ports - (links if leaf == leaves[-1] else 0)
+            assert storage[leaf] >= most - 1 or full
+
+
+@settings(max_examples=60, deadline=None)
+@given(changes())
+def test_consecutive_compute_nodes_fill_leaf_after_leaf(change: dict[str, Any]) -> None:
+    fabric = fabric_of("lab", change)
+    for tree in fabric.trees:
+        rails: dict[int, list[str]] = {}
+        for node in fabric.nodes_of(Role.COMPUTE):
+            for port in node.ports:
+                if port.tree == tree:
+                    rails.setdefault(port.rail, []).append(port.leaf.device)
+        if len(rails) == 1:
+            (leaves,) = rails.values()
+            assert leaves == sorted(leaves)
+
+
+@settings(max_examples=60, deadline=None)
+@given(changes())
+def test_management_nodes_stand_on_different_leaves(change: dict[str, Any]) -> None:
+    fabric = fabric_of("lab", change)
+    for tree in fabric.trees:
+        held = Counter(
+            port.leaf.device
+            for node in fabric.nodes_of(Role.MANAGEMENT)
+            for port in node.ports
+            if port.tree == tree
+        )
+        whole = sum(1 for _ in fabric.switches_of(Layer.LEAF, tree)) - (len(fabric.zones) > 1)
+        rails = max(
+            (port.rail + 1 for node in fabric.nodes_of(Role.COMPUTE) for port in node.ports),
+            default=1,
+        )
+        if rails == 1 and held.total() <= whole:
+            assert set(held.values()) <= {1}
 
 
 @settings(max_examples=60, deadline=None)
@@ -196,6 +230,8 @@ def test_the_same_intent_gives_the_same_files(change: dict[str, Any]) -> None:
 @given(changes(), st.sampled_from(["compute", "storage"]))
 def test_appending_nodes_moves_nobody(change: dict[str, Any], role: str) -> None:
     before = fabric_of("lab", change)
+    if role == "storage":  # leaf by leaf, storage takes its ports from the leaves before compute
+        change = change | {"cluster.compute.placement": "spread"}
     more = change | {f"cluster.{role}.nodes": change[f"cluster.{role}.nodes"] + 1}
     try:
         after = fabric_of("lab", more)
@@ -224,10 +260,14 @@ def test_fire_flyer_2_closes_exactly(fire_flyer_2: Fabric) -> None:
             for port in node.ports
             if port.tree == zone
         )
-        for leaf in list(fire_flyer_2.switches_of(Layer.LEAF, zone))[:-1]:
-            compute = per_leaf[leaf.name, Role.COMPUTE]
-            storage = per_leaf[leaf.name, Role.STORAGE]
-            assert (compute, storage) in {(16, 4), (15, 5)}
+        *leaves, gateway = fire_flyer_2.switches_of(Layer.LEAF, zone)
+        assert (per_leaf[gateway.name, Role.COMPUTE], per_leaf[gateway.name, Role.STORAGE]) == (
+            0,
+            4,
+        )
+        for leaf in leaves:
+            compute, storage, management = (per_leaf[leaf.name, role] for role in Role)
+            assert (compute, storage, management) in {(16, 4, 0), (15, 5, 0), (15, 4, 1)}
 
 
 def test_two_cables_of_a_fabric_never_share_a_guid(fire_flyer_2: Fabric) -> None:

@@ -117,4 +117,4 @@ def test_a_bad_intent_is_told_by_ansible_too(make_site: MakeSite) -> None:
         ansible_sees(site)
     said = " ".join(error.value.stderr.split())
     assert "the intent cannot be built" in said
-    assert "zone a lacks 14 ports" in said
+    assert "zone a lacks 13 ports" in said

@@ -40,37 +40,32 @@ def budgets(cluster: Cluster, shape: Shape) -> dict[str, PortBudget]:
 def budget_problems(site: Site, shape: Shape) -> list[Problem]:
     """Return what does not fit, with the number of ports missing in each zone."""
     found = budgets(site.cluster, shape)
-    problems = _host_problems(site, shape, found)
-    if shape.gateway:
-        problems += _gateway_problems(site, shape, found)
+    problems = _gateway_problems(site, shape) if shape.gateway else []
+    if all(budget.interzone <= shape.host_ports for budget in found.values()):
+        problems = _host_problems(site, shape, found) + problems
     return problems
 
 
 def _host_problems(site: Site, shape: Shape, found: dict[str, PortBudget]) -> list[Problem]:
-    room = shape.host_leaves * shape.host_ports
     short: list[str] = []
     kind = "plane" if site.cluster.fabric.planes > 1 else "zone"
+    room = min(budget.total - budget.interzone for budget in found.values())
     for tree, budget in found.items():
-        parts = [f"{budget.compute} compute", f"{budget.storage} storage"]
-        wanted = budget.compute + budget.storage
-        if not shape.gateway:
-            parts.append(f"{budget.management} management")
-            wanted += budget.management
+        wanted = budget.used - budget.interzone
         if wanted > room:
             short.append(
                 f"{kind} {tree} lacks {wanted - room} ports"
-                f" ({' + '.join(parts)} = {wanted}, {shape.host_leaves} host leaves"
-                f" x {shape.host_ports} = {room})"
+                f" ({budget.compute} compute + {budget.storage} storage"
+                f" + {budget.management} management = {wanted}, {_room(shape, budget)} = {room})"
             )
     if not short:
         return []
     cluster = site.cluster
-    others = cluster.storage.nodes * shape.rails[Role.STORAGE]
-    if not shape.gateway:
-        others += max(budget.management for budget in found.values())
+    managers = max(budget.management for budget in found.values())
+    others = cluster.storage.nodes * shape.rails[Role.STORAGE] + managers
     most = (room - others) // shape.rails[Role.COMPUTE] * cluster.fabric.zones
     if most < 0:
-        at_most = room // max(1, shape.rails[Role.STORAGE])
+        at_most = max(0, room - managers) // max(1, shape.rails[Role.STORAGE])
         key, remedy = "cluster.storage.nodes", f"lower it to at most {at_most}, or add leaves"
         return [site.document.problem(key, cluster.storage.nodes, "; ".join(short), remedy)]
     remedy = f"lower it to at most {most}, lower storage.nodes, or add leaves"
@@ -78,24 +73,25 @@ def _host_problems(site: Site, shape: Shape, found: dict[str, PortBudget]) -> li
     return [site.document.problem(key, cluster.compute.nodes, "; ".join(short), remedy)]
 
 
-def _gateway_problems(site: Site, shape: Shape, found: dict[str, PortBudget]) -> list[Problem]:
+def _room(shape: Shape, budget: PortBudget) -> str:
+    """Return how the host ports of a tree add up."""
+    leaves = f"{shape.host_leaves} host leaves x {shape.host_ports}"
+    left = shape.host_ports - budget.interzone
+    return f"{leaves} + {left} on the gateway leaf" if shape.gateway else leaves
+
+
+def _gateway_problems(site: Site, shape: Shape) -> list[Problem]:
     interzone = site.cluster.fabric.interzone
     assert interzone is not None
     at = site.document.problem
     problems: list[Problem] = []
     key = f"{FABRIC}.interzone.links_per_zone"
     links, switches = interzone.links_per_zone, interzone.switches
-    for zone, budget in found.items():
-        if (wanted := budget.management + links) > shape.host_ports:
-            limit = (
-                f"zone {zone} lacks {wanted - shape.host_ports} ports on its gateway leaf"
-                f" ({budget.management} management + {links} links = {wanted} of"
-                f" {shape.host_ports})"
-            )
-            remedy = "lower it, or lower management.nodes"
-            problems.append(at(key, links, limit, remedy))
+    if links > shape.host_ports:
+        limit = f"a gateway leaf has {shape.host_ports} ports below its uplinks"
+        problems.append(at(key, links, limit, f"lower it to at most {shape.host_ports}"))
     if links % switches:
-        limit = f"must divide by the {switches} switches between zones"
+        limit = f"must be a multiple of the {switches} switches between zones"
         problems.append(at(key, links, limit, f"set it to {links - links % switches or switches}"))
     model = site.catalogue.switches[interzone.model]
     zones = site.cluster.fabric.zones

@@ -14,7 +14,7 @@ from fireflyer.design.addresses import (
 from fireflyer.design.budget import budgets, share
 from fireflyer.design.names import numbered, tree_names, zone_names
 from fireflyer.design.network_racks import Group
-from fireflyer.design.placement import place
+from fireflyer.design.placement import Demand, place
 from fireflyer.design.shape import Shape
 from fireflyer.load import Site
 from fireflyer.model.fabric import (
@@ -142,18 +142,30 @@ class Devices:
 
     def _leaf_ports(self) -> Iterator[dict[Role, list[Port]]]:
         """Yield the leaf ports of each role's adapters, tree by tree."""
-        shape = self.shape
+        shape, compute = self.shape, self.site.cluster.compute
         for names, budget in zip(
             self.names, budgets(self.site.cluster, shape).values(), strict=True
         ):
-            hosts = names.leaves[: shape.host_leaves]
-            on_leaves = 0 if shape.gateway else budget.management
-            compute, storage, management = place(
-                hosts, shape.host_ports, budget.compute, budget.storage, on_leaves
+            counts = [shape.host_ports] * shape.leaves
+            counts[-1] -= budget.interzone
+            placed = place(
+                list(zip(names.leaves, counts, strict=True)),
+                shape.leaves_per_pod,
+                Demand(
+                    compute=budget.compute,
+                    storage=budget.storage,
+                    management=budget.management,
+                    rails=shape.rails[Role.COMPUTE],
+                    uplinks=shape.leaf_uplinks,
+                    spread=compute.placement == "spread",
+                    per_leaf=compute.per_leaf,
+                ),
             )
-            if shape.gateway:
-                management = [Port(names.leaves[-1], n + 1) for n in range(budget.management)]
-            yield {Role.COMPUTE: compute, Role.STORAGE: storage, Role.MANAGEMENT: management}
+            yield {
+                Role.COMPUTE: placed.compute,
+                Role.STORAGE: placed.storage,
+                Role.MANAGEMENT: placed.management,
+            }
 
     def _trees_of(self, zone: int) -> range:
         """Return the trees that a node standing in a zone reaches: its own, or every plane."""

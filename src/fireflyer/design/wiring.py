@@ -73,13 +73,18 @@ def between_zones(
 ) -> Iterator[Wire]:
     """Yield the cables from each gateway leaf to the switches between zones.
 
-    They take the gateway's highest host ports, so that its low ones are for nodes.
+    They take the gateway's highest host ports, so that its low ones are for nodes. Each switch
+    takes a block of them: a subnet manager spreads destinations over ports in turn, at the
+    gateway and at the switch, and with ports that alternate between two switches every
+    destination at one of them would have the same parity there (docs/decisions/0011).
     """
     each = links // len(switches)
     for zone, gateway in enumerate(gateways):
+        first = shape.host_ports - links + 1
         for link in range(links):
+            number, strand = divmod(link, each)
             yield Wire(
-                Port(gateway, shape.host_ports - link),
-                Port(switches[link % len(switches)], zone * each + link // len(switches) + 1),
+                Port(gateway, first + link),
+                Port(switches[number], zone * each + strand + 1),
                 CableRole.INTERZONE,
             )

@@ -88,6 +88,15 @@ class Nodes(Record):
     nodes: CountOrNone
 
 
+class ComputeNodes(Nodes):
+    """Compute nodes, and how they are placed on leaves."""
+
+    placement: Literal["leaf", "spread"] = "leaf"
+    """Consecutive nodes on one leaf, or each on the next leaf in turn."""
+    per_leaf: Count | None = None
+    """Nodes a leaf (or a scalable unit of leaves) takes; as many as have room if not given."""
+
+
 class Services(Record):
     """Which management nodes run what."""
 
@@ -258,7 +267,7 @@ class Cluster(Record):
     name: Name
     domain: DnsName
     fabric: FabricIntent
-    compute: Nodes
+    compute: ComputeNodes
     storage: Nodes
     management: Nodes
     services: Services

@@ -1,10 +1,10 @@
 """OpenSM's files for each host that runs a subnet manager.
 
 Joined zones are one subnet. Up/down routing with the topmost switches as roots connects
-everything without a credit loop, and the order in which destinations are routed spreads
-them over the uplinks: class by class, zone by zone, one a leaf (docs/decisions/0001).
-Each plane is a subnet: its host runs one OpenSM a plane, an instance of the unit
-`opensm@.service` with its own files, cache and log (docs/decisions/0015).
+everything without a credit loop (docs/decisions/0001), and the order in which destinations are
+routed spreads them over the links of every layer (docs/decisions/0011). Each plane is a
+subnet: its host runs one OpenSM a plane, an instance of the unit `opensm@.service` with its own
+files, cache and log (docs/decisions/0015).
 Sources: opensm(8); opensm.conf as printed by `opensm -c`; QoS policy as in OpenSM's
 QoS_management_in_OpenSM.txt; units and `PORTS` as in Debian's package opensm 3.3.23.
 """
@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 
+from fireflyer.design.routing_order import routing_engine, routing_order
 from fireflyer.design.subnets import RATE_CODES, subnet_fabric
 from fireflyer.design.traffic import arbitration, operational_vls, sl_to_vl
-from fireflyer.model.fabric import Fabric, Guid, Manager, NodePort, Role, Subnet
+from fireflyer.model.fabric import Fabric, Guid, Manager, Role, Subnet
 from fireflyer.model.intent import TrafficClass
 from fireflyer.render.template import render
 
@@ -97,6 +97,7 @@ def _options(part: Fabric, subnet: Subnet, manager: Manager) -> str:
         subnet=subnet,
         manager=manager,
         qos=_qos(part),
+        engine=routing_engine(part),
         directory=directory_of(subnet),
         log_directory=f"{LOG_DIR}/{subnet.folder}" if subnet.folder else "",
     )
@@ -108,12 +109,11 @@ def _shared(part: Fabric) -> Mapping[str, str]:
     names = [NamedGuid(switch.guid, switch.name) for switch in part.switches]
     names += list(_ports(part, Role))
     roots = (NamedGuid(switch.guid, switch.name) for switch in subnet.roots)
-    order = (NamedGuid(port.guid, f"{node} {port.hca}") for node, port in _order(part))
     return {
         "root-guids.conf": _list(part, "root_guid_file", roots),
         "cn-guids.conf": _list(part, "cn_guid_file", _ports(part, [Role.COMPUTE])),
         "io-guids.conf": _list(part, "io_guid_file", _ports(part, [Role.STORAGE])),
-        "guid-routing-order.conf": _list(part, "guid_routing_order_file", order),
+        "guid-routing-order.conf": _list(part, "guid_routing_order_file", _order(part)),
         "node-name-map.conf": render("opensm/node-name-map.conf.j2", fabric=part, names=names),
         "partitions.conf": render(
             "opensm/partitions.conf.j2",
@@ -145,22 +145,10 @@ def _ports(fabric: Fabric, roles: Iterable[Role]) -> Iterator[NamedGuid]:
                 yield NamedGuid(port.guid, f"{node.name} {port.hca}")
 
 
-def _order(fabric: Fabric) -> Iterator[tuple[str, NodePort]]:
-    """Yield every end port in the order to route it: storage, compute, management.
-
-    Each class is routed zone by zone, and within a zone in the order of placement, which
-    goes round the leaves. OpenSM deals destinations over equal uplinks as they come, so
-    every class is dealt evenly by itself.
-    """
-    for role in (Role.STORAGE, Role.COMPUTE, Role.MANAGEMENT):
-        for zone in fabric.trees:
-            yield from _in_zone(fabric, role, zone)
-
-
-def _in_zone(fabric: Fabric, role: Role, zone: str) -> Iterator[tuple[str, NodePort]]:
-    nodes = fabric.nodes_of(role)
-    pairs = chain.from_iterable(((node.name, port) for port in node.ports) for node in nodes)
-    return (pair for pair in pairs if pair[1].tree == zone)
+def _order(fabric: Fabric) -> Iterator[NamedGuid]:
+    """Yield every end port in the order to route it."""
+    for node, port in routing_order(fabric, fabric.trees):
+        yield NamedGuid(port.guid, f"{node.name} {port.hca}")
 
 
 def _asked(fabric: Fabric) -> list[TrafficClass]:

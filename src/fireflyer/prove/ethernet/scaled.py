@@ -47,7 +47,7 @@ def scaled_down(fabric: Fabric) -> Fabric:
     nodes = min(compute.nodes, _nodes(shape_of(site)) * less.zones)
     small = site.cluster.model_copy(
         update={
-            "compute": compute.model_copy(update={"nodes": nodes}),
+            "compute": compute.model_copy(update={"nodes": nodes, "placement": "spread"}),
             "storage": storage.model_copy(update={"nodes": min(storage.nodes, 2)}),
         }
     )

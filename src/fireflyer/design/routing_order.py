@@ -1,0 +1,176 @@
+"""The order in which a subnet manager routes destinations.
+
+Up/down routing picks, at every switch and for every destination, the least used of the
+shortest ways up; of equally used ones the lowest port. So a switch with U ways up gives the
+destination at position p of the order way p mod U, its own hosts left out. Three laws follow
+(docs/decisions/0011):
+
+- Destinations of one leaf stand together: then they take different spines from every source,
+  and a spine-to-leaf link carries as few of them as there can be.
+- Compute nodes take ways in turn across leaves: then no two of a leaf's hosts meet on an uplink
+  when each sends to the node a fixed distance away.
+- What compute leaves of a leaf's ways goes to storage. Where a leaf has as many hosts as
+  uplinks that rotates storage from leaf to leaf, and each way serves as much of it as another.
+
+Leaves whose hosts are no multiple of U come last: their own hosts would shift all that
+follows, at that leaf alone. The blocks of other leaves may stand in any order; the first and
+the second half of the leaves take turns, which spreads each class over the links between zones.
+
+With three layers the same turns at leaf and spine would send all that one spine gets through
+one of its ways up. There fat-tree routing is used, which counts the layers apart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TypeAlias
+
+from fireflyer.model.fabric import Fabric, Layer, Node, NodePort, Role
+
+End: TypeAlias = tuple[Node, NodePort]
+"""A destination: an adapter and its node."""
+Block: TypeAlias = list[End]
+"""The hosts of one leaf."""
+
+
+def routing_engine(fabric: Fabric) -> str:
+    """Return OpenSM's routing engines, the first that takes the fabric is used."""
+    return "ftree,updn" if any(fabric.switches_of(Layer.CORE)) else "updn"
+
+
+def routing_order(fabric: Fabric, trees: Iterable[str]) -> tuple[End, ...]:
+    """Return every end port of the trees in the order to route it."""
+    wanted = tuple(trees)
+    of_leaf: dict[str, Block] = {}
+    for node in fabric.nodes:
+        for port in node.ports:
+            if port.tree in wanted:
+                of_leaf.setdefault(port.leaf.device, []).append((node, port))
+    ways = _uplinks(fabric)
+    blocks = {
+        tree: [
+            of_leaf[leaf.name]
+            for leaf in fabric.switches_of(Layer.LEAF, tree)
+            if leaf.name in of_leaf
+        ]
+        for tree in wanted
+    }
+    order: list[End] = []
+    tail: list[End] = []
+    rest = {tree: [b for b in found if len(b) % ways] for tree, found in blocks.items()}
+    for tree, found in blocks.items():
+        last = _uneven(rest[tree], ways, len(tail), Counter())
+        slots = Counter(
+            (len(tail) + index) % ways
+            for index, (node, _) in enumerate(last)
+            if node.role is Role.STORAGE
+        )
+        tail += last
+        whole = [block for block in found if not len(block) % ways]
+        hosts = iter(_best(whole, ways, slots))
+        order += _interleaved([list(islice(hosts, len(block))) for block in whole])
+    return (*order, *tail)
+
+
+def _interleaved(blocks: Sequence[Block]) -> Iterator[End]:
+    """Yield the hosts of the first block, of the first of the second half, and so on."""
+    half = -(-len(blocks) // 2)
+    for first in range(half):
+        for block in blocks[first::half]:
+            yield from block
+
+
+def _uplinks(fabric: Fabric) -> int:
+    """Return the number of cables from a leaf to spines."""
+    leaf = next(fabric.switches_of(Layer.LEAF))
+    spines = {switch.name for switch in fabric.switches_of(Layer.SPINE)}
+    return sum(c.a.device == leaf.name and c.z.device in spines for c in fabric.cables)
+
+
+def _best(blocks: Sequence[Block], ways: int, storage: Counter[int]) -> list[End]:
+    """Return the hosts of whole blocks, by the first way of compute that spreads storage best.
+
+    Args:
+        blocks: leaf by leaf; the number of hosts of each is a multiple of `ways`.
+        ways: uplinks of a leaf.
+        storage: destinations that stand elsewhere in the order, by way.
+    """
+    best: list[End] = []
+    least = -1
+    for first in range(ways):
+        order = _arrange(blocks, ways, 0, first, storage.copy())
+        used = storage.copy()
+        for index, (node, _) in enumerate(order):
+            used[index % ways] += node.role is Role.STORAGE
+        uneven = sum(count * count for count in used.values())
+        if least < 0 or uneven < least:
+            best, least = order, uneven
+    return best
+
+
+def _arrange(
+    blocks: Iterable[Block], ways: int, position: int, first: int, storage: Counter[int]
+) -> list[End]:
+    """Return the hosts of blocks in order: compute takes ways in turn, from `first` on.
+
+    Args:
+        blocks: leaf by leaf; each has as many hosts as a multiple of `ways`.
+        ways: uplinks of a leaf.
+        position: of the first host in the whole order.
+        first: way of the first compute node.
+        storage: destinations so far by way; counted on.
+    """
+    order: list[End] = []
+    turn = first
+    for block in blocks:
+        start = (position + len(order)) % ways
+        computes = sum(node.role is Role.COMPUTE for node, _ in block)
+        order += _filled(block, start, (turn - start) % ways, ways, storage)
+        turn = (turn + computes) % ways
+    return order
+
+
+def _uneven(blocks: Iterable[Block], ways: int, position: int, storage: Counter[int]) -> list[End]:
+    """Return the hosts of blocks in order where leaves have more or fewer hosts than uplinks.
+
+    No turn fits all leaves there: each block takes the one that leaves both classes most even.
+    """
+    order: list[End] = []
+    compute: Counter[int] = Counter()
+    for block in blocks:
+        start = (position + len(order)) % ways
+
+        def cost(begin: int, block: Block = block, start: int = start) -> int:
+            hosts = _filled(block, start, begin, ways, storage.copy())
+            return sum(
+                (storage if node.role is Role.STORAGE else compute)[(start + index) % ways]
+                for index, (node, _) in enumerate(hosts)
+            )
+
+        chosen = _filled(block, start, min(range(len(block)), key=cost), ways, storage)
+        for index, (node, _) in enumerate(chosen):
+            compute[(start + index) % ways] += node.role is Role.COMPUTE
+        order += chosen
+    return order
+
+
+def _filled(block: Block, start: int, begin: int, ways: int, storage: Counter[int]) -> list[End]:
+    """Return a leaf's hosts in order: compute from place `begin` on, round the block.
+
+    Management takes the free places whose ways serve most storage already, storage the others.
+    """
+    size = len(block)
+    of_role = {role: [end for end in block if end[0].role is role] for role in Role}
+    compute = of_role[Role.COMPUTE]
+    taken = [(begin + index) % size for index in range(len(compute))]
+    free = sorted(set(range(size)).difference(taken))
+    free.sort(key=lambda place: (-storage[(start + place) % ways], place))
+    others = free[: len(of_role[Role.MANAGEMENT])]
+    kept = sorted(free[len(others) :])
+    for place in kept:
+        storage[(start + place) % ways] += 1
+    hosts = [*compute, *of_role[Role.STORAGE], *of_role[Role.MANAGEMENT]]
+    placed = dict(zip([*taken, *kept, *others], hosts, strict=True))
+    return [placed[place] for place in range(size)]
