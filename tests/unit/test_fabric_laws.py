@@ -229,9 +229,9 @@ def test_the_same_intent_gives_the_same_files(change: dict[str, Any]) -> None:
 @settings(max_examples=40, deadline=None)
 @given(changes(), st.sampled_from(["compute", "storage"]))
 def test_appending_nodes_moves_nobody(change: dict[str, Any], role: str) -> None:
-    before = fabric_of("lab", change)
     if role == "storage":  # leaf by leaf, storage takes its ports from the leaves before compute
         change = change | {"cluster.compute.placement": "spread"}
+    before = fabric_of("lab", change)
     more = change | {f"cluster.{role}.nodes": change[f"cluster.{role}.nodes"] + 1}
     try:
         after = fabric_of("lab", more)
