@@ -24,7 +24,7 @@ from tests.sites import ETHERNET, PLANES
 
 from fireflyer.design import design
 from fireflyer.load import load_site
-from fireflyer.model.fabric import Fabric
+from fireflyer.model.fabric import Fabric, Role
 from fireflyer.render.exports import files
 
 SIMGRID_PYTHON = "/usr/bin/python3"
@@ -149,6 +149,17 @@ def test_promtool_takes_targets_and_expected_state(infiniband: Path, tmp_path: P
     (tmp_path / "prometheus.yml").write_text(json.dumps(config))
     assert "SUCCESS" in run(program, "check", "config", tmp_path / "prometheus.yml")
     assert run(program, "check", "metrics", stdin=(folder / "expected.prom").read_text()) == ""
+
+
+def test_kubectl_reads_every_node(infiniband: Path, fire_flyer_2: Fabric) -> None:
+    program = needs("kubectl", "apt-get install kubernetes-client")
+    file = infiniband / "kubernetes" / "nodes.yaml"
+    names = run(program, "label", "--local", "-f", file, "read=1", "-o", "name").split()
+    assert names == [f"node/{node.name}" for node in fire_flyer_2.nodes_of(Role.COMPUTE)]
+    file = infiniband / "kubernetes" / "slinky-topology.yaml"
+    assert "configmap/slurm-topology" in run(
+        program, "label", "--local", "-f", file, "read=1", "-o", "name"
+    )
 
 
 def netlab_port(name: str) -> int:

@@ -297,7 +297,9 @@ READERS: Mapping[str, tuple[str, Reader, Callable[[Fabric], Links]]] = {
 }
 INFINIBAND_ALONE = {"ibdiagnet", "ufm"}
 ETHERNET_ALONE = {"air", "containerlab", "netlab", "ptm"}
-WITHOUT_LINKS = {"dnsmasq", "kea", "hfreduce", "nccl", "htsim"}
+WITHOUT_LINKS = {"dnsmasq", "kea", "hfreduce", "nccl", "htsim"} | {
+    *("kubernetes", "librenms", "oxidized")
+}
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -338,6 +340,18 @@ def test_htsim_has_the_cables_between_leaves_of_hosts_and_spines(
         assert f"Nodes {len(leaves) * int(leaf['Radix_Down'])}\n" in head
         hosts = [p for n in fabric.nodes for p in n.ports if p.tree == tree]
         assert max(p.leaf.number for p in hosts) <= int(leaf["Radix_Down"])
+
+
+def test_astra_sims_analytical_back_ends_take_what_they_are_given(contents: Contents) -> None:
+    """Their parser wants lists of equal length; the congestion-aware one, one dimension."""
+    for path in (name for name in contents if name.startswith("astra-sim/analytical")):
+        found = yaml.safe_load(text(contents, path))
+        assert list(found) == ["topology", "npus_count", "bandwidth", "latency"]
+        assert len({len(values) for values in found.values()}) == 1
+        assert all(speed > 0 for speed in found["bandwidth"])
+        dimensions = len(found["topology"])
+        assert dimensions == 1 or path == "astra-sim/analytical.yml"
+        assert ("congestion-unaware" in text(contents, path)) == (dimensions > 1)
 
 
 def test_the_same_fabric_gives_the_same_bytes(fabric: Fabric, contents: Contents) -> None:

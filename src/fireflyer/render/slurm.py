@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-from fireflyer.model.fabric import Fabric, Layer, Role
+from fireflyer.model.fabric import Fabric, Layer, Node, Role
 from fireflyer.model.hardware import NodeModel
 
 _PARTS = re.compile(r"^(.*?)(\d+)$")
@@ -119,11 +119,25 @@ def _ranges(numbers: list[int], width: int) -> str:
 
 def topology(fabric: Fabric) -> tuple[TopologyEntry, ...]:
     """Return the tree over the compute nodes; leaves without any are left out."""
+    return tuple(
+        TopologyEntry(name, "", ",".join(below) if name == _TOP else hostlist(below))
+        if below[0] not in fabric.node
+        else TopologyEntry(name, hostlist(below), "")
+        for name, below in tree(fabric).items()
+    )
+
+
+_TOP = "interzone"
+"""What joins the zones in Slurm's tree."""
+
+
+def tree(fabric: Fabric) -> dict[str, tuple[str, ...]]:
+    """Return what stands below each switch of Slurm's tree: compute nodes, or switches."""
     on_leaf: dict[str, list[str]] = {}
     for node in fabric.nodes_of(Role.COMPUTE):
         # A node is in Slurm's tree once: at the leaf of its first adapter.
         on_leaf.setdefault(node.ports[0].leaf.device, []).append(node.name)
-    entries: list[TopologyEntry] = []
+    below: dict[str, tuple[str, ...]] = {}
     tops: list[str] = []
     pods = fabric.intent.fabric.pods_per_zone
     for zone in fabric.trees[: len(fabric.zones)]:  # of several planes, the first
@@ -132,27 +146,30 @@ def topology(fabric: Fabric) -> tuple[TopologyEntry, ...]:
         size = len(leaves) // pods
         for pod in range(pods):
             used = [leaf for leaf in leaves[pod * size : (pod + 1) * size] if leaf in on_leaf]
-            entries += [TopologyEntry(leaf, hostlist(on_leaf[leaf]), "") for leaf in used]
+            below |= {leaf: tuple(on_leaf[leaf]) for leaf in used}
             if used:
                 name = f"{zone}-spines" if pods == 1 else f"{zone}-pod{pod + 1:02d}"
-                entries.append(TopologyEntry(name, "", hostlist(used)))
+                below[name] = tuple(used)
                 groups.append(name)
         if pods > 1 and groups:
-            entries.append(TopologyEntry(f"{zone}-cores", "", hostlist(groups)))
+            below[f"{zone}-cores"] = tuple(groups)
             groups = [f"{zone}-cores"]
         tops += groups
     if len(tops) > 1:
-        entries.append(TopologyEntry("interzone", "", ",".join(tops)))
-    return tuple(entries)
+        below[_TOP] = tuple(tops)
+    return below
+
+
+def block_of(fabric: Fabric, node: Node) -> str:
+    """Return the name of a compute node's block."""
+    return f"zone-{node.zone}" if len(fabric.zones) > 1 else node.ports[0].leaf.device
 
 
 def blocks(fabric: Fabric) -> Blocks:
     """Return the blocks of compute nodes: zones, or the leaves of the only zone."""
     found: dict[str, list[str]] = {}
-    several = len(fabric.zones) > 1
     for node in fabric.nodes_of(Role.COMPUTE):
-        name = f"zone-{node.zone}" if several else node.ports[0].leaf.device
-        found.setdefault(name, []).append(node.name)
+        found.setdefault(block_of(fabric, node), []).append(node.name)
     if not found:
         return Blocks(0, ())
     return Blocks(

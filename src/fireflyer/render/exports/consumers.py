@@ -1,4 +1,4 @@
-"""Which module prints which consumer's folder."""
+"""Which module renders which consumer's folder, and the index of those that a site has."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from fireflyer.render.exports import (
     astra_sim,
     containerlab,
     cvt,
+    device_lists,
     dhcp,
     hfreduce,
     htsim,
     ibdiagnet,
+    kubernetes,
     nccl,
     netbox,
     netlab,
@@ -23,6 +25,7 @@ from fireflyer.render.exports import (
     simgrid,
     ufm,
 )
+from fireflyer.render.exports.index import INDEX, page
 from fireflyer.render.exports.wiring import Printer, wiring
 
 _PRINTERS: Final[Mapping[str, Printer]] = {
@@ -35,9 +38,12 @@ _PRINTERS: Final[Mapping[str, Printer]] = {
     "htsim": htsim.files,
     "ibdiagnet": ibdiagnet.files,
     "kea": dhcp.kea,
+    "kubernetes": kubernetes.files,
+    "librenms": device_lists.librenms,
     "nccl": nccl.files,
     "netbox": netbox.files,
     "netlab": netlab.files,
+    "oxidized": device_lists.oxidized,
     "prometheus": prometheus.files,
     "ptm": ptm.files,
     "simgrid": simgrid.files,
@@ -48,8 +54,11 @@ CONSUMERS: Final = tuple(_PRINTERS)
 
 
 def files(fabric: Fabric) -> Iterator[tuple[str, str | bytes]]:
-    """Yield `<consumer>/<file>` and its content, consumer by consumer."""
-    found = wiring(fabric)
+    """Yield `<consumer>/<file>` and its content, consumer by consumer, then the index."""
+    links = wiring(fabric)
+    names: dict[str, list[str]] = {}
     for consumer, printer in _PRINTERS.items():
-        for name, content in printer(found):
+        for name, content in printer(links):
+            names.setdefault(consumer, []).append(name)
             yield f"{consumer}/{name}", content
+    yield INDEX, page(fabric.intent.name, names)

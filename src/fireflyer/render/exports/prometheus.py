@@ -16,7 +16,8 @@ from fireflyer.render.exports.wiring import Files, Wiring
 from fireflyer.render.sonic.system import GNMI_PORT
 
 _NODE_EXPORTER: Final = 9100
-_SNMP: Final = 161
+SNMP: Final = 161
+"""UDP port of SNMP agents."""
 _GNMI: Final[Mapping[str, int]] = {"sonic": GNMI_PORT, "nvue": 9339, "eos": 6030}
 """TCP port of a system's gNMI server: as rendered for SONiC, the vendor's default elsewhere."""
 _HELP: Final = "# HELP {name} {text}\n# TYPE {name} gauge\n"
@@ -53,7 +54,7 @@ def monitoring_port(fabric: Fabric) -> int | None:
         return None
     if fabric.system == "frr":
         return _NODE_EXPORTER
-    return _SNMP if how == "snmpv3" else _GNMI.get(fabric.system or "", _SNMP)
+    return SNMP if how == "snmpv3" else _GNMI.get(fabric.system or "", SNMP)
 
 
 def _target(device: Node | Switch, port: int, **labels: str) -> str:
