@@ -41,6 +41,7 @@ test: setup-test lint ## Lint, unit tests, real software, every role in containe
 
 .PHONY: test-full
 test-full: test bench ## test, and what is slow or needs a quiet machine
+	FIREFLYER_PROOFS=200 $(VENV)/python -m pytest -q tests/prove/test_any_intent.py
 	$(VENV)/python -m pytest -q tests/replica_lab
 	cd stack/hfreduce && ../../.venv-stack/bin/python -m pytest -q -m full
 	cd stack/hfreduce && ../../.venv-stack/bin/python tests/sanitize.py

@@ -17,7 +17,7 @@ from fireflyer.design.devices import Devices, network_groups
 from fireflyer.design.lossless import buffer_problems
 from fireflyer.design.models import model_problems
 from fireflyer.design.names import numbered
-from fireflyer.design.services import service_problems
+from fireflyer.design.services import serial_problems, service_problems
 from fireflyer.design.shape import shape_of, shape_problems
 from fireflyer.design.subnets import subnet_problems, subnets
 from fireflyer.design.systems import system_of
@@ -65,6 +65,7 @@ def design(site: Site) -> Fabric:
     )
     guids = [(switch.name, switch.guid) for switch in switches]
     guids += [(f"{n.name}:{port.hca}", port.guid) for n in nodes for port in n.ports]
+    problems += serial_problems(site, switches)
     if problems := problems + identity.guid_problems(site.assets, guids):
         raise IntentError(problems)
     pulled = cables(site, _wires(devices, nodes), switches, nodes)

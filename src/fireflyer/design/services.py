@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from netaddr import valid_ipv4
 
 from fireflyer.design.systems import system_of
 from fireflyer.errors import Problem
 from fireflyer.load import Site
+from fireflyer.model.fabric import Switch
 
 KEY = "cluster.services"
 ZERO_TOUCH = ("sonic", "nvue", "eos")
@@ -67,3 +69,22 @@ def _zero_touch_problems(site: Site) -> list[Problem]:
         limit = f"{system} has no zero-touch files here, {', '.join(ZERO_TOUCH)} have"
         return [at(f"{key}.ztp_url", management.ztp_url, limit, "remove it")]
     return []
+
+
+def serial_problems(site: Site, switches: Iterable[Switch]) -> list[Problem]:
+    """Return zero-touch provisioning of Cumulus Linux without every switch's serial number.
+
+    It does not take its name from DHCP, so that nothing else tells which switch it is.
+    """
+    url = site.cluster.switch_management.ztp_url
+    if not url or system_of(site) != "nvue":
+        return []
+    unknown = [switch.name for switch in switches if not switch.serial]
+    if not unknown:
+        return []
+    limit = (
+        f"{len(unknown)} switches, such as {unknown[0]}, have no serial number, by which alone"
+        " zero-touch provisioning knows a switch of Cumulus Linux"
+    )
+    remedy = "add them to assets.csv, or leave it out until they are known"
+    return [site.document.problem("cluster.switch_management.ztp_url", url, limit, remedy)]

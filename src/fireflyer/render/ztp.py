@@ -11,7 +11,6 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from fireflyer.errors import OperatingError
 from fireflyer.model.fabric import Fabric
 from fireflyer.render import zero_touch
 from fireflyer.render.switch_files import file_path
@@ -29,8 +28,6 @@ def files(fabric: Fabric) -> Iterator[tuple[str, str]]:
     system, url = fabric.system, management.ztp_url
     if system not in SYSTEMS or not url:
         return
-    if system == "nvue":
-        _require_serials(fabric)
     source = Path(zero_touch.__file__).read_text()
     yield SCRIPT, source.replace(f'"{zero_touch.SERVER}"', json.dumps(url), 1)
     switches = {
@@ -61,19 +58,6 @@ def dhcp_options(fabric: Fabric) -> tuple[tuple[int, str, str], ...]:
     if management.onie_image_url:
         return first, (114, management.onie_image_url, "ONIE: the system's installer")
     return (first,)
-
-
-def _require_serials(fabric: Fabric) -> None:
-    """Raise OperatingError if a switch has no serial number.
-
-    Cumulus Linux does not take its name from DHCP, so there is no other way to tell which it is.
-    """
-    if unknown := [s.name for s in fabric.switches if not s.serial]:
-        raise OperatingError(
-            f"{fabric.intent.name}: {len(unknown)} switches, such as {unknown[0]}, have no serial"
-            " number, by which alone zero-touch provisioning knows a switch of Cumulus Linux;"
-            " add them to assets.csv, or leave switch_management.ztp_url out until they are known"
-        )
 
 
 def _sonic(script: str) -> str:

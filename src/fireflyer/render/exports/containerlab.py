@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from netaddr import IPAddress
+
 from fireflyer.design.switch_config import switch_configs
 from fireflyer.model.fabric import Fabric, Node, NodePort, Switch
 from fireflyer.model.switch_config import SwitchConfig
@@ -119,9 +121,9 @@ def gateway(fabric: Fabric) -> str:
     if known := fabric.intent.addresses.gateway:
         return known
     network = fabric.networks["management"]
-    taken = {switch.management for switch in fabric.switches}
-    taken |= {node.management for node in fabric.nodes}
-    return str(next(a for a in reversed(list(network.iter_hosts())) if a not in taken))
+    taken = {int(switch.management) for switch in fabric.switches}
+    taken |= {int(node.management) for node in fabric.nodes}
+    return str(IPAddress(next(a for a in range(network.last - 1, 0, -1) if a not in taken), 4))
 
 
 def _port(kind: _Kind, number: int, name: str) -> str:
