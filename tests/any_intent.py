@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from fireflyer.load.catalogue import load_catalogue
@@ -89,11 +90,8 @@ class _Shape:
     planes: int
     fabric: dict[str, Any]
     models: tuple[SwitchModel, ...]
-    host_ports: int
     room: int
-    """Ports of a tree for hosts, but for those of a gateway leaf."""
-    on_gateway: int
-    """Ports of a gateway leaf for managers; 0 where there is none."""
+    """Ports of a tree for hosts: all below the uplinks but for the links between zones."""
     network_devices: int
     """Switches in the racks of the fullest zone."""
 
@@ -209,7 +207,7 @@ def _shapes(draw: st.DrawFn, family: Family, zones: int, planes: int) -> _Shape:
         cores = draw(st.sampled_from(fits))
         fabric["core"] = {"model": core.name, "count": cores}
         switches += planes * cores
-    on_gateway = 0
+    links = 0
     if zones > 1:
         between = draw(third.filter(lambda model: model.ports >= zones))
         models.append(between)
@@ -222,16 +220,14 @@ def _shapes(draw: st.DrawFn, family: Family, zones: int, planes: int) -> _Shape:
             "switches": count,
             "links_per_zone": count * each,
         }
-        on_gateway = host_ports - count * each
+        links = count * each
         switches += count
     return _Shape(
         zones=zones,
         planes=planes,
         fabric=fabric,
         models=tuple(models),
-        host_ports=host_ports,
-        room=(leaves * pods - (zones > 1)) * host_ports,
-        on_gateway=on_gateway,
+        room=leaves * pods * host_ports - links,
         network_devices=switches,
     )
 
@@ -246,23 +242,24 @@ def _nodes(draw: st.DrawFn, family: Family, shape: _Shape) -> tuple[dict[str, An
     counts: dict[str, int] = {}
     for role in ("management", "storage", "compute"):
         fitting = _candidates(family, role, reach[role])
-        gateway = role == "management" and shape.zones > 1
-        ports = shape.on_gateway if gateway else left
-        fitting = [model for model in fitting if len(model.nics) // reach[role] <= ports]
+        fitting = [model for model in fitting if len(model.nics) // reach[role] <= left]
+        assume(fitting or role != "management")
         # A role that no model fits is left empty; its model has the fabric's speed all the same.
         model = draw(st.sampled_from(fitting or family.of(role)))
         chosen[role], rails[role] = model, len(model.nics) // reach[role]
-        most = (
-            min(MOST_NODES, ports // rails[role] if rails[role] else MOST_NODES) if fitting else 0
-        )
+        most = min(MOST_NODES, left // rails[role] if rails[role] else MOST_NODES) if fitting else 0
         zones = 1 if role == "storage" else shape.zones
         counts[role] = draw(st.integers(1 if role == "management" else 0, most * zones))
-        if not gateway:
-            left -= -(-counts[role] // zones) * rails[role]
+        left -= -(-counts[role] // zones) * rails[role]
     networks = shape.trees
     if family.technology == "infiniband":
         networks *= max(1, *(rails[role] for role in counts if counts[role]))
-    nodes = {role: {"model": chosen[role].name, "nodes": counts[role]} for role in counts}
+    nodes: dict[str, dict[str, Any]] = {
+        role: {"model": chosen[role].name, "nodes": counts[role]} for role in counts
+    }
+    if draw(st.booleans()):
+        nodes["compute"]["placement"] = draw(st.sampled_from(["leaf", "spread"]))
+        nodes["compute"]["per_leaf"] = draw(st.integers(1, 20))
     return nodes, networks
 
 
@@ -336,6 +333,8 @@ def _racks(draw: st.DrawFn, shape: _Shape, nodes: dict[str, Any]) -> dict[str, A
         racks["cross_columns"] = draw(st.lists(st.integers(1, 8), min_size=1, max_size=2))
         racks["slack_m"] = draw(st.sampled_from([0.0, 1.5]))
         racks["row_pitch_m"] = draw(st.sampled_from([1.2, 3.0]))
+        racks["pitch_m"] = draw(st.sampled_from([0.6, 1.0]))
+        racks["power_feeds"] = draw(st.integers(1, 4))
     return racks
 
 

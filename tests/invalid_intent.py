@@ -176,6 +176,8 @@ def too_much(draw: st.DrawFn, cluster: Cluster) -> None:
         fabric["cables_per_pair"] = 1025
     else:
         cluster[key]["nodes"] = 100_000
+        if draw(st.booleans()):
+            cluster["compute"]["nodes"] = 0
 
 
 def wrong_service(draw: st.DrawFn, cluster: Cluster) -> None:

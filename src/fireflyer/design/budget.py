@@ -60,17 +60,21 @@ def _host_problems(site: Site, shape: Shape, found: dict[str, PortBudget]) -> li
             )
     if not short:
         return []
-    cluster = site.cluster
+    cluster, at, text = site.cluster, site.document.problem, "; ".join(short)
+    zones, rails = cluster.fabric.zones, shape.rails
     managers = max(budget.management for budget in found.values())
-    others = cluster.storage.nodes * shape.rails[Role.STORAGE] + managers
-    most = (room - others) // shape.rails[Role.COMPUTE] * cluster.fabric.zones
-    if most < 0:
-        at_most = max(0, room - managers) // max(1, shape.rails[Role.STORAGE])
-        key, remedy = "cluster.storage.nodes", f"lower it to at most {at_most}, or add leaves"
-        return [site.document.problem(key, cluster.storage.nodes, "; ".join(short), remedy)]
-    remedy = f"lower it to at most {most}, lower storage.nodes, or add leaves"
-    key = "cluster.compute.nodes"
-    return [site.document.problem(key, cluster.compute.nodes, "; ".join(short), remedy)]
+    left = room - managers - cluster.storage.nodes * rails[Role.STORAGE]
+    if cluster.compute.nodes and left >= 0:
+        most = left // rails[Role.COMPUTE] * zones
+        remedy = f"lower it to at most {most}, lower storage.nodes, or add leaves"
+        return [at("cluster.compute.nodes", cluster.compute.nodes, text, remedy)]
+    if cluster.storage.nodes and managers <= room:
+        most = (room - managers) // rails[Role.STORAGE]
+        remedy = f"lower it to at most {most}, or add leaves"
+        return [at("cluster.storage.nodes", cluster.storage.nodes, text, remedy)]
+    most = room // rails[Role.MANAGEMENT] * zones
+    remedy = f"lower it to at most {most}, or add leaves"
+    return [at("cluster.management.nodes", cluster.management.nodes, text, remedy)]
 
 
 def _room(shape: Shape, budget: PortBudget) -> str:
