@@ -33,6 +33,8 @@ Edits = Iterator[tuple[str, Any]]
 
 def findings(config: SwitchConfig, text: str, read: Reader, plan: Planner) -> list[str]:
     values, faults = read(text)
+    if faults and not values:
+        return faults
     return [*faults, *map(str, differences("x", config.name, plan(config), values))]
 
 
@@ -185,3 +187,40 @@ def test_equal_differences_are_one_finding(tmp_path: Path) -> None:
         "a-leaf01: VLAN Vlan100 mtu: the file has 1500, planned 9214; correct it, or render the"
         " site again",
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "3",
+        '{"PORT": 3}',
+        '{"PORT": [1]}',
+        '{"PORT": {"Ethernet0": "up"}}',
+        "[" * 9999,
+        '{"PORT": {"Ethernet0": {"mtu": {}}}}',
+        '{"PORT": {}, "PORT": {}}',
+        "&a [*a]",
+        "- set: &a {b: *a}",
+        "- set: {qos: {mapping: {default-global: {dscp: {0-4000000000: {switch-priority: 1}}}}}}",
+        "- set: {? [a] : b}",
+        "- set: []",
+        "- set: {}",
+        "- set: {a: {b: 1, b: 2}}",
+        "interface",
+        "exit",
+        '{"QUEUE": {"Ethernet0|0-4000000000": {"scheduler": "x"}}}',
+        "router bgp 1\n neighbor a b\n",
+    ],
+)
+@pytest.mark.parametrize("system", ["sonic", "nvue", "frr"])
+def test_a_damaged_file_is_a_finding(system: str, text: str, tmp_path: Path) -> None:
+    config = leaf(tmp_path)
+    read: dict[str, tuple[Reader, Planner]] = {
+        "sonic": (sonic_shape.read, sonic_planned.planned),
+        "nvue": (nvue_shape.read, nvue_planned.planned),
+        "frr": (frr_reader.read, partial(frr_planned.planned, system="sonic")),
+    }
+    assert findings(config, text, *read[system])

@@ -15,7 +15,7 @@ from fireflyer.model.fabric import Fabric
 from fireflyer.prove.switches.nvue_planned import EMPTY, planned
 from fireflyer.prove.switches.nvue_tree import TREE, Rule
 from fireflyer.prove.switches.result import SwitchCheck
-from fireflyer.prove.switches.values import Key, Values, check_values
+from fireflyer.prove.switches.values import Key, Values, check_values, spread
 
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _RULES = tuple((tuple(path.split(".")), rule) for path, rule in TREE.items())
@@ -43,7 +43,7 @@ def read(text: str) -> tuple[Values, list[str]]:
         document = yaml.compose(text, Loader=_LOADER)
         root = _root(document)
         leaves = list(_leaves(root, ()))
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         return {}, [f"cannot be read as a list with one `set`: {error}"]
     rules: dict[Key, Rule | None] = {}
     values: Values = {}
@@ -106,12 +106,12 @@ def _numbers(name: str) -> Iterator[str]:
         return
     for part in name.split(","):
         first, _, last = part.partition("-")
-        yield from map(str, range(int(first), int(last or first) + 1))
+        yield from spread(first, last or first) or (part,)
 
 
 def _shape(path: Key) -> Key:
     """Return a path without its interface or neighbour: a hundred of them share one rule."""
-    if path[0] == "interface":
+    if path[:1] == ("interface",):
         return ("interface", "*", *path[2:])
     if path[:5] == _NEIGHBOUR:
         return (*_NEIGHBOUR, "*", *path[6:])

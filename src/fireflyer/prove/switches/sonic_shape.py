@@ -9,7 +9,7 @@ from pathlib import Path
 from fireflyer.model.fabric import Fabric
 from fireflyer.prove.switches.result import SwitchCheck
 from fireflyer.prove.switches.sonic_planned import planned
-from fireflyer.prove.switches.values import Values, add, check_values
+from fireflyer.prove.switches.values import Values, add, check_values, spread
 
 _RANGED = frozenset({"BUFFER_PG", "BUFFER_QUEUE", "QUEUE"})
 """Tables whose last key may be a range of numbers, such as 1-3."""
@@ -41,7 +41,7 @@ def read(text: str) -> tuple[Values, list[str]]:
                 found = {name: _value(name, value) for name, value in fields.items()}
                 for one in _rows(table, row):
                     add(values, table, one, found)
-    except (ValueError, AttributeError, TypeError) as error:
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
         return {}, [f"cannot be read: {type(error).__name__}: {error}"]
     return values, [] if values else ["has no table"]
 
@@ -67,5 +67,5 @@ def _value(field: str, value: object) -> str:
 def _rows(table: str, row: str) -> list[str]:
     """Return the rows that a row with a range of numbers stands for."""
     if table in _RANGED and (match := _RANGE.fullmatch(row)):
-        return [f"{match[1]}{number}" for number in range(int(match[2]), int(match[3]) + 1)]
+        return [f"{match[1]}{number}" for number in spread(match[2], match[3])] or [row]
     return [row]

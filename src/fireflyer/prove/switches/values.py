@@ -26,6 +26,8 @@ Planner: TypeAlias = Callable[[SwitchConfig], Values]
 
 NAMED = 3
 """Rows with the same difference that a finding names; the others are counted."""
+MOST = 256
+"""Numbers that a range may stand for: no port, queue or code point counts further."""
 _NOTHING = "nothing"
 
 
@@ -35,6 +37,16 @@ def add(values: Values, section: str, row: str, fields: Mapping[str, str]) -> No
         values[section, row, name] = value
     if not fields:
         values[section, row] = ""
+
+
+def spread(first: str, last: str) -> tuple[str, ...]:
+    """Return the numbers of a range; none of one that is no range of queues or code points.
+
+    >>> spread("1", "3"), spread("0", "4000000000"), spread("3", "1")
+    (('1', '2', '3'), (), ())
+    """
+    low, high = int(first), int(last)
+    return tuple(map(str, range(low, high + 1))) if high - low < MOST else ()
 
 
 def check_values(
@@ -58,7 +70,7 @@ def check_values(
         count += 1
         values, faults = read((tree / subject).read_text(errors="replace"))
         findings += [Finding(system, subject, fault, REMEDY) for fault in faults]
-        if values:
+        if values or not faults:
             findings += bounded(subject, differences(system, subject, plan(config), values))
     for name in sorted(present):
         message = "is the file of no switch of the plan"
