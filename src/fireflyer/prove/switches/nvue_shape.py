@@ -65,7 +65,7 @@ def _root(document: yaml.Node | None) -> yaml.MappingNode:
     """Return the object tree: the value of `set`, which stands alone."""
     match document:
         case yaml.SequenceNode(value=[yaml.MappingNode(value=[(key, yaml.MappingNode() as root)])]):
-            if key.value == "set":
+            if key.value == "set" and root.value:
                 return root
     raise ValueError("it has other parts, or none")
 
@@ -111,7 +111,7 @@ def _numbers(name: str) -> Iterator[str]:
 
 def _shape(path: Key) -> Key:
     """Return a path without its interface or neighbour: a hundred of them share one rule."""
-    if path[:1] == ("interface",):
+    if path[0] == "interface":
         return ("interface", "*", *path[2:])
     if path[:5] == _NEIGHBOUR:
         return (*_NEIGHBOUR, "*", *path[6:])
