@@ -59,7 +59,8 @@ def test_network_racks_stand_in_the_middle_of_their_rows(room: Room, data: st.Da
         )
         for layer in ("spine", "leaf", "management")
     ]
-    places = room.network(0, groups).values()
+    found, fittings = room.network(0, groups)
+    places = [*found.values(), *(fitting.place for fitting in fittings)]
     assert all(room.holds_network(place) for place in places)
     assert len({(place.rack, place.unit) for place in places}) == len(places)
     highest = Counter(place.rack for place in places)

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from fireflyer.design.room import Trays
+from fireflyer.design.trunks import Trunking, TrunkLink, trunking
 from fireflyer.design.wiring import Wire
 from fireflyer.errors import IntentError, Problem
 from fireflyer.load import Site
-from fireflyer.model.fabric import Cable, CableRole, Node, Place, Port, Switch
+from fireflyer.model.fabric import Cable, CableRole, Fitting, Node, Place, Port, Switch, Trunk
 from fireflyer.model.hardware import CableFamily, CableOffer
 
 Kind = tuple[str, int]
@@ -34,6 +35,8 @@ class Link(NamedTuple):
     run_m: float
     need_m: float
     bundle: str
+    a_place: Place
+    z_place: Place
 
 
 class Choice(NamedTuple):
@@ -53,10 +56,22 @@ def cable_family(site: Site) -> CableFamily:
     return site.catalogue.cables[site.cluster.fabric.technology, gbps]
 
 
+class Cabled(NamedTuple):
+    """The cables of a site, in the order of the wires, and what they run through."""
+
+    cables: tuple[Cable, ...]
+    trunks: tuple[Trunk, ...]
+    panels: tuple[Fitting, ...]
+
+
 def cables(
-    site: Site, wires: Iterable[Wire], switches: Sequence[Switch], nodes: Sequence[Node]
-) -> tuple[Cable, ...]:
-    """Return every cable, in the order of the wires.
+    site: Site,
+    wires: Iterable[Wire],
+    switches: Sequence[Switch],
+    nodes: Sequence[Node],
+    fittings: Sequence[Fitting] = (),
+) -> Cabled:
+    """Return every cable; panels stand above devices and `fittings`.
 
     Raises:
         IntentError: with every kind of link that no cable can be bought for.
@@ -71,8 +86,10 @@ def cables(
     if problems := chooser.problems():
         raise IntentError(problems)
     chosen = [choice for choice in choices if choice is not None]
-    pull = _pull_order(links, chosen)
-    return tuple(
+    through = _trunking(site, links, chosen, tops(switches, nodes, fittings))
+    routes = through.routes
+    pull = _pull_order(links, chosen, {index: routed.first for index, routed in routes.items()})
+    made = (
         Cable(
             id=f"{link.wire.a.device}:{link.wire.a.number}",
             role=link.wire.role,
@@ -80,17 +97,50 @@ def cables(
             z=link.wire.z,
             gbps=family.gbps,
             medium=choice.offer.medium,
-            need_m=link.need_m,
-            length_m=choice.length_m,
+            need_m=link.need_m if routed is None else routed.need_m,
+            length_m=choice.length_m if routed is None else routed.length_m,
             part=choice.offer.part,
             a_optic=choice.a_optic,
             z_optic=choice.z_optic,
             assembly=_id(links[choice.assembly]),
             bundle=link.bundle,
-            pull=pull[choice.assembly],
+            pull=pull[choice.assembly if routed is None else routed.first],
+            route=None if routed is None else routed.route,
         )
-        for link, choice in zip(links, chosen, strict=True)
+        for link, choice, routed in zip(
+            links, chosen, map(routes.get, range(len(links))), strict=True
+        )
     )
+    return Cabled(tuple(made), tuple(through.trunks), tuple(through.panels))
+
+
+def tops(
+    switches: Sequence[Switch], nodes: Sequence[Node], fittings: Sequence[Fitting]
+) -> Mapping[str, int]:
+    """Return the first unit above what stands in each rack."""
+    found: dict[str, int] = {}
+    stand = [(switch.place, switch.model.rack_units) for switch in switches]
+    stand += [(node.place, node.model.rack_units) for node in nodes]
+    stand += [(fitting.place, fitting.rack_units) for fitting in fittings]
+    for place, units in stand:
+        found[place.rack] = max(found.get(place.rack, 1), place.unit + units)
+    return found
+
+
+def _trunking(
+    site: Site, links: Sequence[Link], choices: Sequence[Choice], above: Mapping[str, int]
+) -> Trunking:
+    """Return the way of links through trunks, where the intent asks for them."""
+    offers = {id(choice.offer): choice.offer for choice in choices if choice.offer.trunk}
+    if site.cluster.cabling.trunks is None or not offers:
+        return Trunking()
+    (offer,) = offers.values()  # a family has one fibre
+    fibres = {
+        index: TrunkLink(link.a_place, link.z_place, link.run_m, link.bundle)
+        for index, (link, choice) in enumerate(zip(links, choices, strict=True))
+        if choice.offer is offer
+    }
+    return trunking(site, fibres, offer, above)
 
 
 def _id(link: Link) -> str:
@@ -139,6 +189,8 @@ def _links(
             run_m=run_m,
             need_m=trays.need_m(a, z, run_m),
             bundle=bundle,
+            a_place=a,
+            z_place=z,
         )
 
 
@@ -298,13 +350,17 @@ def _fits(offer: CableOffer, shape: str, kinds: Sequence[Kind]) -> bool:
     return shape == wanted and sorted(set(plugs)) == list(kinds)
 
 
-def _pull_order(links: Sequence[Link], choices: Sequence[Choice]) -> dict[int, int]:
+def _pull_order(
+    links: Sequence[Link], choices: Sequence[Choice], trunks: Mapping[int, int]
+) -> dict[int, int]:
     """Return each cable's turn, from 1: bundles with the longest way in trays come first.
 
     Bundles of one length keep the order of their first cable, cables of one bundle theirs.
+    The links of a trunk have the turn of its first, which `trunks` has by index.
     """
     bundles: dict[str, list[int]] = {}
-    for index in dict.fromkeys(choice.assembly for choice in choices):
+    first = (trunks.get(index, choice.assembly) for index, choice in enumerate(choices))
+    for index in dict.fromkeys(first):
         bundles.setdefault(links[index].bundle, []).append(index)
     order = sorted(bundles.values(), key=lambda found: -links[found[0]].run_m)
     return {index: turn for turn, index in enumerate((i for b in order for i in b), start=1)}

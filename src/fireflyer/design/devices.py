@@ -18,6 +18,7 @@ from fireflyer.design.placement import Demand, place
 from fireflyer.design.shape import Shape
 from fireflyer.load import Site
 from fireflyer.model.fabric import (
+    Fitting,
     Guid,
     Layer,
     Node,
@@ -78,8 +79,11 @@ class Devices:
         self.between = numbered("interzone", interzone.switches if interzone else 0, 2)
         self.room = room.Room(site.cluster.racks, self.zones)
         self.network: dict[str, Place] = {}
+        self.cable_managers: list[Fitting] = []
         for zone, groups in enumerate(network_groups(site, shape)):
-            self.network |= self.room.network(zone, groups)
+            places, managers = self.room.network(zone, groups)
+            self.network |= places
+            self.cable_managers += managers
         self.leaf_networks = {
             leaf: addresses.leaf_network(tree, index, shape.leaf.ports)
             for tree, names in zip(self.trees, self.names, strict=True)

@@ -60,6 +60,7 @@ def design(site: Site) -> Fabric:
         known += [node.name, *(f"{node.name}:{port.hca}" for port in node.ports)]
     boxes = [room.Box(s.place, s.model.rack_units, s.model.rack_power_w) for s in switches]
     boxes += [room.Box(n.place, n.model.rack_units, n.model.rack_power_w) for n in nodes]
+    boxes += [room.Box(f.place, f.rack_units, 0.0) for f in devices.cable_managers]
     problems = room.rack_problems(site, devices.room, boxes) + identity.asset_problems(
         site.assets, known, {f"{n.name}:{n.ports[0].hca}" for n in nodes if n.ports}
     )
@@ -68,7 +69,11 @@ def design(site: Site) -> Fabric:
     problems += serial_problems(site, switches)
     if problems := problems + identity.guid_problems(site.assets, guids):
         raise IntentError(problems)
-    pulled = cables(site, _wires(devices, nodes), switches, nodes)
+    fittings = devices.cable_managers
+    cabled = cables(site, _wires(devices, nodes), switches, nodes, fittings)
+    if problems := room.panel_problems(site, cabled.panels):
+        raise IntentError(problems)
+    pulled = cabled.cables
     if problems := buffer_problems(site, {s.name: s for s in switches}, pulled):
         raise IntentError(problems)
     return Fabric(
@@ -83,6 +88,8 @@ def design(site: Site) -> Fabric:
         networks=devices.addresses.networks,
         system=system_of(site),
         subnets=subnets(cluster, devices.trees, switches, nodes),
+        fittings=(*fittings, *cabled.panels),
+        trunks=cabled.trunks,
     )
 
 

@@ -20,7 +20,7 @@ class Item:
     """A line of the bill of materials."""
 
     kind: str
-    """cables, transceivers, switches or nodes: as the intent's spares."""
+    """cables, transceivers, switches, nodes or fittings; the first four as the intent's spares."""
     part: str
     description: str
     length_m: float | None
@@ -36,10 +36,12 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A device in a rack."""
+    """A device in a rack, or a fitting."""
 
     name: str
     model: str
+    kind: str
+    """switch, a node's role, or fitting."""
     unit: int
     rack_units: int
     power_w: float
@@ -64,6 +66,11 @@ class Rack:
         return self.name.rpartition("-")[0]
 
     @property
+    def devices(self) -> tuple[Box, ...]:
+        """Its switches and nodes, from the bottom up."""
+        return tuple(box for box in self.boxes if box.kind != "fitting")
+
+    @property
     def rack_units(self) -> int:
         return sum(box.rack_units for box in self.boxes)
 
@@ -83,8 +90,13 @@ def racks(fabric: Fabric) -> tuple[Rack, ...]:
     devices: Iterator[Switch | Node] = chain(fabric.switches, fabric.nodes)
     for device in devices:
         place, model = device.place, device.model
-        box = Box(device.name, model.name, place.unit, model.rack_units, model.rack_power_w)
+        kind = "switch" if isinstance(device, Switch) else str(device.role)
+        box = Box(device.name, model.name, kind, place.unit, model.rack_units, model.rack_power_w)
         content.setdefault(place.rack, []).append((place, box))
+    for fitting in fabric.fittings:
+        place, units = fitting.place, fitting.rack_units
+        box = Box(fitting.name, fitting.part, "fitting", place.unit, units, 0.0)
+        content[place.rack].append((place, box))
     found = []
     for held in content.values():
         held.sort(key=lambda pair: pair[0].unit)
@@ -93,12 +105,13 @@ def racks(fabric: Fabric) -> tuple[Rack, ...]:
 
 
 def materials(fabric: Fabric) -> tuple[Item, ...]:
-    """Return the bill of materials: cables, transceivers, switches, nodes."""
+    """Return the bill of materials: cables, transceivers, switches, nodes, fittings."""
     return (
         *_cables(fabric),
         *_transceivers(fabric),
         *_devices(fabric, "switches", Counter(switch.model.name for switch in fabric.switches)),
         *_devices(fabric, "nodes", Counter(node.model.name for node in fabric.nodes)),
+        *_fittings(fabric),
     )
 
 
@@ -111,16 +124,20 @@ def _item(
     power_w: float,
     length_m: float | None = None,
 ) -> Item:
-    percent: float = getattr(fabric.intent.cabling.spares_percent, kind)
+    percent: float = getattr(fabric.intent.cabling.spares_percent, kind, 0.0)
     spares = ceil(round(quantity * percent / 100, 9))
     return Item(kind, part, description, length_m, quantity, spares, power_w)
 
 
 def _cables(fabric: Fabric) -> Iterator[Item]:
-    """Yield each part and length, a cable of several links once."""
-    bought = Counter(
-        (cable.part, cable.length_m) for cable in fabric.cables if cable.assembly == cable.id
-    )
+    """Yield each part and length: a cable of several links once, leads to panels, then trunks."""
+    bought: Counter[tuple[str, float]] = Counter()
+    for cable in fabric.cables:
+        if cable.route is not None:
+            bought[cable.part, cable.route.a_lead_m] += 1
+            bought[cable.part, cable.route.z_lead_m] += 1
+        elif cable.assembly == cable.id:
+            bought[cable.part, cable.length_m] += 1
     gbps = fabric.family.gbps
     for offer in fabric.family.offers:
         for length in offer.lengths_m:
@@ -128,6 +145,23 @@ def _cables(fabric: Fabric) -> Iterator[Item]:
                 text = f"{offer.medium}, {gbps} Gb/s a link, {length:g} m"
                 power_w = _power_w(offer)
                 yield _item(fabric, "cables", offer.part, text, quantity, power_w, length)
+
+    trunks = Counter((trunk.part, trunk.fibres, trunk.length_m) for trunk in fabric.trunks)
+    for (part, fibres, length), quantity in sorted(trunks.items()):
+        text = f"trunk, {fibres} fibres, {length:g} m"
+        yield _item(fabric, "cables", f"{part}-{fibres}F", text, quantity, 0.0, length)
+
+
+def _fittings(fabric: Fabric) -> Iterator[Item]:
+    """Yield cable managers and patch panels."""
+    counts = Counter((fitting.part, fitting.description) for fitting in fabric.fittings)
+    vertical = fabric.intent.racks.network.cable_managers.vertical
+    network = {switch.place.rack for switch in fabric.switches}
+    if vertical:
+        text = f"vertical cable manager, {fabric.intent.racks.units}U"
+        counts["cable-manager-vertical", text] = vertical * len(network)
+    for (part, text), quantity in counts.items():
+        yield _item(fabric, "fittings", part, text, quantity, 0.0)
 
 
 def _power_w(offer: CableOffer) -> float:

@@ -10,11 +10,12 @@ counts of switches and `racks.network` alone, so appending nodes moves no switch
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from fireflyer.model.fabric import Layer
+from fireflyer.model.fabric import Layer, Role
+from fireflyer.model.intent import CableManagers
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +65,26 @@ def _leaf_racks(leaves: int, turn: int, rows: int, per_row: int) -> Iterator[int
         of_row = -(-(row + 1) * leaves // rows) - -(-row * leaves // rows)
         cycle = per_row // gcd(of_row, per_row)
         yield row * per_row + (position + turn * of_row + turn // cycle) % per_row
+
+
+def stacked(
+    groups: Iterable[Group], rack: int, rack_of: Mapping[str, int], managers: CableManagers
+) -> Iterator[tuple[str, int]]:
+    """Yield name and lowest unit of what stands in one rack, from the bottom up.
+
+    The name of a horizontal cable manager is empty. It stands in the middle of the switches
+    that share it.
+    """
+    unit = 1
+    own = [(g, name) for g in groups for name in g.names if rack_of[name] == rack]
+    switches = sum(group.layer != Role.MANAGEMENT for group, _ in own)
+    for position, (group, name) in enumerate(own):
+        yield name, unit
+        unit += group.rack_units
+        sharers = min(
+            managers.switches, switches - position // managers.switches * managers.switches
+        )
+        is_middle = position % managers.switches == (sharers + 1) // 2 - 1
+        if managers.units and position < switches and is_middle:
+            yield "", unit
+            unit += managers.units

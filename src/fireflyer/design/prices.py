@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fireflyer.design.materials import Item
 from fireflyer.model.prices import PriceList
 
-KINDS = ("switches", "cables", "transceivers", "nodes")
-"""Of the bill of materials; all but the last are the network."""
+KINDS = ("switches", "cables", "transceivers", "nodes", "fittings")
+"""Of the bill of materials; all but nodes are the network."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +40,7 @@ def cost(items: Iterable[Item], prices: PriceList) -> Cost:
         "switches": prices.switches,
         "nodes": prices.nodes,
         "transceivers": prices.transceivers,
+        "fittings": prices.fittings,
     }
     built_in = dict.fromkeys(KINDS, 0.0)
     spares, missing = 0.0, list[str]()

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fireflyer.design.network_racks import Group, rack_of_each
+from fireflyer.design.network_racks import Group, rack_of_each, stacked
 from fireflyer.errors import Problem
 from fireflyer.load import Site
-from fireflyer.model.fabric import Place
+from fireflyer.model.fabric import Fitting, Place
 from fireflyer.model.intent import Racks
 
 KEY = "cluster.racks"
@@ -36,22 +36,27 @@ class Room:
         name = f"{self.zones[zone]}-r{row + 1:02d}-{column + 1:02d}"
         return Place(name, unit, row * len(self.zones) + zone, column)
 
-    def network(self, zone: int, groups: Sequence[Group]) -> Mapping[str, Place]:
-        """Return the place of each of the zone's network devices, from the bottom of a rack up."""
+    def network(
+        self, zone: int, groups: Sequence[Group]
+    ) -> tuple[Mapping[str, Place], Sequence[Fitting]]:
+        """Return the places of a zone's network devices, and the cable managers between them."""
         network = self.racks.network
         rack_of = rack_of_each(groups, network.rows, network.per_row)
-        top: dict[int, int] = {}
         places: dict[str, Place] = {}
-        for group in groups:
-            for name in group.names:
-                rack = rack_of[name]
-                row, column = divmod(rack, network.per_row)
-                unit = top.get(rack, 1)
-                top[rack] = unit + group.rack_units
-                places[name] = self.place(
-                    zone, network.first_row - 1 + row, self.middle + column, unit
-                )
-        return places
+        fittings: list[Fitting] = []
+        units = network.cable_managers.units
+        for rack in sorted(set(rack_of.values())):
+            row, column = divmod(rack, network.per_row)
+            number = 0
+            for name, unit in stacked(groups, rack, rack_of, network.cable_managers):
+                place = self.place(zone, network.first_row - 1 + row, self.middle + column, unit)
+                if name:
+                    places[name] = place
+                    continue
+                number += 1
+                part, text = f"cable-manager-{units}u", f"horizontal cable manager, {units}U"
+                fittings.append(Fitting(f"{place.rack}-cm{number:02d}", part, text, place, units))
+        return places, fittings
 
     def node(self, zone: int, rack: int, unit: int) -> Place:
         """Return a place in the zone's node rack number `rack`, counted from 0."""
@@ -165,6 +170,19 @@ def rack_problems(site: Site, room: Room, boxes: Iterable[Box]) -> list[Problem]
             remedy = "put fewer in a rack, or raise racks.power_kw"
             problems.append(at(f"{KEY}.{kind}", None, text, remedy))
     return problems
+
+
+def panel_problems(site: Site, panels: Iterable[Fitting]) -> list[Problem]:
+    """Return the highest rack that has no room for its patch panels; none if all have."""
+    units = site.cluster.racks.units
+    worst = max(panels, key=lambda panel: panel.place.unit + panel.rack_units, default=None)
+    if worst is None or (top := worst.place.unit + worst.rack_units - 1) <= units:
+        return []
+    limit = f"with its patch panels rack {worst.place.rack} takes {top} units, a rack has {units}"
+    remedy = "raise it, so that fewer links run through trunks, or put fewer devices in a rack"
+    trunks = site.cluster.cabling.trunks
+    from_m = trunks.from_m if trunks is not None else None
+    return [site.document.problem("cluster.cabling.trunks.from_m", from_m, limit, remedy)]
 
 
 class Trays:

@@ -9,7 +9,7 @@ from pathlib import Path
 from fireflyer.errors import IntentError, Problem
 from fireflyer.load.document import Document, read
 from fireflyer.load.typed import parse
-from fireflyer.model.hardware import Catalogue
+from fireflyer.model.hardware import CableOffer, Catalogue
 from fireflyer.model.prices import PriceList
 
 
@@ -27,11 +27,22 @@ def load_prices(file: Path, catalogue: Catalogue) -> PriceList:
         *_unknown(document, "switches", prices.switches, catalogue.switches),
         *_unknown(document, "nodes", prices.nodes, catalogue.nodes),
         *_unknown(document, "transceivers", prices.transceivers, optics),
-        *_cable_problems(document, prices, {offer.part for offer in offers}),
+        *_unknown(document, "fittings", prices.fittings, _fittings(offers)),
+        *_cable_problems(document, prices, {offer.part for offer in offers} | _trunks(offers)),
     ]
     if problems:
         raise IntentError(problems)
     return prices
+
+
+def _fittings(offers: Iterable[CableOffer]) -> set[str]:
+    managers = {f"cable-manager-{units}u" for units in range(1, 5)} | {"cable-manager-vertical"}
+    return managers | {offer.trunk.panel for offer in offers if offer.trunk}
+
+
+def _trunks(offers: Iterable[CableOffer]) -> set[str]:
+    trunks = [offer.trunk for offer in offers if offer.trunk]
+    return {f"{trunk.part}-{fibres}F" for trunk in trunks for fibres in trunk.fibres}
 
 
 def _unknown(

@@ -55,6 +55,17 @@ class Place:
         return f"{self.rack} U{self.unit:02d}"
 
 
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """Something in a rack that is no device: a cable manager or a patch panel."""
+
+    name: str
+    part: str
+    description: str
+    place: Place
+    rack_units: int
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Port:
     """A port of a device, numbered from 1 as on the front panel."""
@@ -136,6 +147,43 @@ class CableRole(StrEnum):
     INTERZONE = "interzone"
 
 
+@dataclass(frozen=True, slots=True)
+class PanelPort:
+    """A position of a patch panel, from 1."""
+
+    panel: str
+    position: int
+
+    def __str__(self) -> str:
+        return f"{self.panel}:{self.position}"
+
+
+@dataclass(frozen=True, slots=True)
+class Trunk:
+    """A cable of many fibres between the panels of two racks."""
+
+    id: str
+    part: str
+    fibres: int
+    length_m: float
+    a: PanelPort
+    """First of its positions in the rack whose name comes first."""
+    z: PanelPort
+    positions: int
+    """Connectors at each end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The way of a link through a trunk: lead, panel, trunk, panel, lead."""
+
+    trunk: str
+    a: PanelPort
+    z: PanelPort
+    a_lead_m: float
+    z_lead_m: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cable:
     """A cable; `a` is the lower end: the host, the leaf below a spine."""
@@ -160,7 +208,9 @@ class Cable:
     bundle: str
     """Cables pulled together: between the same two racks, whichever of them is at the a end."""
     pull: int
-    """Turn in which the cable is pulled, from 1; the same for every leg."""
+    """Turn in which the cable is pulled, from 1; one for all legs, and for all links of a trunk."""
+    route: Route | None = None
+    """Through a trunk; `length_m` is then that of leads and trunk, `part` that of the leads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,6 +294,9 @@ class Fabric:
     """What the switches run; None where nothing is configured."""
     subnets: tuple[Subnet, ...] = ()
     """InfiniBand: one, or one a plane; Ethernet has none."""
+    fittings: tuple[Fitting, ...] = ()
+    """Cable managers and patch panels."""
+    trunks: tuple[Trunk, ...] = ()
 
     @cached_property
     def switch(self) -> Mapping[str, Switch]:

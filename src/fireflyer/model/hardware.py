@@ -369,6 +369,33 @@ class Plug(Record):
     """Of a transceiver; the end of a cable is not sold alone."""
 
 
+class TrunkOffer(Record):
+    """Trunks of many fibres, with a connector a link at each end, and the panels they end at."""
+
+    part: str
+    fibres: Annotated[tuple[Count, ...], Field(min_length=1)]
+    """Of each trunk that is sold, rising."""
+    fibres_per_link: Count
+    """Of one connector."""
+    panel: str
+    panel_positions: Count
+    """Connectors of one panel."""
+    panel_units: Count
+
+    @model_validator(mode="after")
+    def _trunks_fit_a_panel(self) -> Self:
+        if any(fibres % self.fibres_per_link for fibres in self.fibres):
+            raise ValueError("a trunk has a whole number of connectors")
+        if self.fibres[-1] // self.fibres_per_link > self.panel_positions:
+            raise ValueError("a trunk ends at one panel: it has more connectors than the panel")
+        return self
+
+    @property
+    def links(self) -> tuple[int, ...]:
+        """Links of each trunk that is sold."""
+        return tuple(fibres // self.fibres_per_link for fibres in self.fibres)
+
+
 class CableOffer(Record):
     """Cables of one medium that are sold for one link speed."""
 
@@ -379,10 +406,14 @@ class CableOffer(Record):
     lengths_m: Annotated[tuple[float, ...], Field(min_length=1)]
     part: str
     """The vendor's number up to the length, which completes it."""
+    trunk: TrunkOffer | None = None
+    """Of fibre: what joins patch panels in place of single fibres."""
 
     @model_validator(mode="after")
     def _plugs_fit_medium(self) -> Self:
         links = [plug.links for plug in self.plugs]
+        if self.trunk is not None and self.medium != "fibre":
+            raise ValueError("only a fibre can run through trunks")
         if self.medium == "fibre":
             if not all(plug.part for plug in self.plugs):
                 raise ValueError("every plug of a fibre is a transceiver and needs its part")

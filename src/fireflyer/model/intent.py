@@ -182,6 +182,17 @@ class PerRack(Record):
     storage: CountOrNone
 
 
+class CableManagers(Record):
+    """Cable managers of a network rack: horizontal ones between switches, vertical ones beside."""
+
+    units: Annotated[int, Field(ge=0, le=4)] = 1
+    """Height of a horizontal one; 0 for none."""
+    switches: Annotated[int, Field(ge=1, le=8)] = 2
+    """Switches that share a horizontal one, half of them above it."""
+    vertical: Annotated[int, Field(ge=0, le=4)] = 2
+    """Vertical ones beside each network rack; they take no rack units."""
+
+
 class NetworkRacks(Record):
     """Where switches and management nodes stand: in the middle of some rows of every zone.
 
@@ -195,6 +206,7 @@ class NetworkRacks(Record):
     """Network racks in the middle of each such row; node racks fill the other columns."""
     devices: Count
     """The most switches and management nodes in one network rack."""
+    cable_managers: CableManagers = CableManagers()
 
 
 class Racks(Record):
@@ -242,10 +254,20 @@ class Spares(Record):
     nodes: Percent = 0.0
 
 
+class TrunkIntent(Record):
+    """Structured cabling: fibres between two racks run through trunks and patch panels."""
+
+    from_m: Annotated[float, Field(ge=0, le=1000)]
+    """Way in trays from which on they do."""
+    min_links: Annotated[int, Field(ge=2, le=144)] = 4
+    """Fewer links between two racks stay single fibres."""
+
+
 class Cabling(Record):
     """What cables may be bought, and how many to spare."""
 
     media: MediaByRole = MediaByRole()
+    trunks: TrunkIntent | None = None
     spares_percent: Spares = Spares()
 
 

@@ -32,6 +32,8 @@ class PriceList(Record):
     """By model, as in `hardware/switches/`."""
     nodes: Mapping[str, Money] = {}
     """By model, as in `hardware/nodes/`."""
+    fittings: Mapping[str, Money] = {}
+    """Cable managers and patch panels, as `materials.csv` names them."""
     cables: tuple[CablePrice, ...] = ()
     transceivers: Mapping[str, Money] = {}
     """By the vendor's number, as in `hardware/cables/`."""

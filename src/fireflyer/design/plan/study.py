@@ -45,8 +45,17 @@ def study(fabric: Fabric, shape: Shape, prices: PriceList | None = None) -> Stud
     return Study(
         plan=plan(fabric, shape),
         items=items,
-        bought=Counter(cable.medium for cable in fabric.cables if cable.assembly == cable.id),
+        bought=_bought(fabric),
         cabling=cabling(fabric, items),
         losses=losses(fabric),
         cost=cost(items, prices) if prices is not None else None,
     )
+
+
+def _bought(fabric: Fabric) -> Counter[str]:
+    """Return the cables of each medium; a link through a trunk takes two leads."""
+    bought = Counter(cable.medium for cable in fabric.cables if cable.assembly == cable.id)
+    if fabric.trunks:
+        routed = sum(cable.route is not None for cable in fabric.cables)
+        bought["fibre"] += routed + len(fabric.trunks)
+    return bought

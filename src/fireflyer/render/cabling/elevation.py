@@ -48,7 +48,7 @@ def elevations(fabric: Fabric, racks: Iterable[Rack]) -> Iterator[tuple[str, str
                 name=rack.name,
                 power=f"{rack.power_w / 1000:.1f} of {limit_kw:g} kW, {rack.rack_units} of"
                 f" {units} U",
-                boxes=tuple(_box(fabric, box, units) for box in rack.boxes),
+                boxes=tuple(_box(box, units) for box in rack.boxes),
             )
             for number, rack in enumerate(members)
         ]
@@ -67,15 +67,14 @@ def elevations(fabric: Fabric, racks: Iterable[Rack]) -> Iterator[tuple[str, str
         )
 
 
-def _box(fabric: Fabric, box: Box, units: int) -> DrawnBox:
+def _box(box: Box, units: int) -> DrawnBox:
     lowest = HEAD_PX + (units - box.unit + 1) * UNIT_PX
     height = box.rack_units * UNIT_PX
-    kind = "switch" if box.name in fabric.switch else fabric.node[box.name].role
     return DrawnBox(
         y=lowest - height,
         text_y=lowest - height // 2 + 4,
         height=height,
-        kind=kind,
+        kind=box.kind,
         text=f"{box.name}, {box.power_w:g} W",
         unit=f"{box.unit}",
     )

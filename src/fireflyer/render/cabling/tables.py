@@ -59,7 +59,7 @@ def rack_rows(fabric: Fabric, racks: Iterable[Rack]) -> list[tuple[Cell, ...]]:
             rack.name,
             rack.row_name,
             rack.place.column + 1,
-            len(rack.boxes),
+            len(rack.devices),
             rack.rack_units,
             limits.units,
             round(rack.power_w / 1000, 3),
