@@ -105,8 +105,8 @@ class _Planner:
         assert offer.trunk is not None
         self._wanted, self._offer, self._trunk, self._tops = wanted, offer, offer.trunk, tops
         self._trays = Trays(site.cluster.racks)
-        self._racks = site.cluster.racks
         self._panels: dict[str, _Panels] = {}
+        self._leads: dict[int, tuple[float, float]] = {}
         self._found = Trunking()
 
     def plan(self, links: Mapping[int, TrunkLink]) -> Trunking:
@@ -144,21 +144,24 @@ class _Planner:
         routed: dict[int, Routed] = {}
         name = f"T{len(self._found.trunks) + 1:05d}"
         for offset, index in enumerate(chunk):
-            link = links[index]
-            needs = [self._lead_m(place, panel[place.rack]) for place in (link.a, link.z)]
-            leads = [self._sold_m(need) for need in needs]
-            length_m = leads[0] + trunk_m + leads[1]
+            a, z = links[index].a, links[index].z
+            a_need, a_lead = self._lead(a, panel[a.rack])
+            z_need, z_lead = self._lead(z, panel[z.rack])
+            length_m = a_lead + trunk_m + z_lead
             if length_m > self._offer.reach_m:
                 return
-            at = [ends[p.rack].port(start[p.rack] + offset) for p in (link.a, link.z)]
-            route = Route(name, at[0], at[1], leads[0], leads[1])
-            routed[index] = Routed(route, needs[0] + need_m + needs[1], length_m, chunk[0])
+            a_port = ends[a.rack].port(start[a.rack] + offset)
+            z_port = ends[z.rack].port(start[z.rack] + offset)
+            route = Route(name, a_port, z_port, a_lead, z_lead)
+            routed[index] = Routed(route, a_need + need_m + z_need, length_m, chunk[0])
         for rack, panels in ends.items():
             panels.used = start[rack] + positions
             self._panels[rack] = panels
-        a, z = (ends[rack].port(start[rack]) for rack in (low.rack, high.rack))
+        first_a, first_z = (ends[rack].port(start[rack]) for rack in (low.rack, high.rack))
         fibres = self._trunk.fibres[size]
-        self._found.trunks.append(Trunk(name, self._trunk.part, fibres, trunk_m, a, z, positions))
+        self._found.trunks.append(
+            Trunk(name, self._trunk.part, fibres, trunk_m, first_a, first_z, positions)
+        )
         self._found.routes |= routed
 
     def _panels_of(self, place: Place) -> _Panels:
@@ -166,10 +169,11 @@ class _Planner:
         top = Place(place.rack, self._tops[place.rack], place.row, place.column)
         return known or _Panels(top, self._trunk)
 
-    def _lead_m(self, device: Place, panel: Place) -> float:
-        """Return what a lead within a rack needs, slack included."""
-        return self._trays.need_m(device, panel, 0)
-
-    def _sold_m(self, need_m: float) -> float:
-        lengths = self._offer.lengths_m
-        return lengths[min(bisect_left(lengths, need_m), len(lengths) - 1)]
+    def _lead(self, device: Place, panel: Place) -> tuple[float, float]:
+        """Return what a lead within a rack needs, slack included, and the length sold."""
+        units = abs(device.unit - panel.unit)
+        if (known := self._leads.get(units)) is None:
+            need_m, lengths = self._trays.need_m(device, panel, 0), self._offer.lengths_m
+            sold_m = lengths[min(bisect_left(lengths, need_m), len(lengths) - 1)]
+            known = self._leads[units] = need_m, sold_m
+        return known

@@ -9,12 +9,14 @@ from fireflyer.model.fabric import Fabric
 from fireflyer.render.cabling.elevation import elevations
 from fireflyer.render.cabling.ends import ends, in_pull_order
 from fireflyer.render.cabling.labels import label_list, printer_file
-from fireflyer.render.cabling.sheets import cable_list, rack_sheets
+from fireflyer.render.cabling.sheets import cable_list, rack_sheets, trunk_list
 from fireflyer.render.cabling.tables import (
     ITEM_COLUMNS,
+    POWER_COLUMNS,
     RACK_COLUMNS,
     as_csv,
     item_rows,
+    power_rows,
     rack_rows,
 )
 from fireflyer.render.cabling.workbook import workbook
@@ -24,6 +26,9 @@ def files(fabric: Fabric) -> Iterator[tuple[str, str | bytes]]:
     """Yield every file for the people who build the site."""
     found = ends(fabric)
     yield "cables.csv", cable_list(fabric, found)
+    if fabric.trunks:
+        yield "trunks.csv", trunk_list(fabric)
+    yield "power.csv", as_csv(POWER_COLUMNS, power_rows(fabric))
     ordered = in_pull_order(found)
     yield "labels.csv", label_list(ordered)
     yield "labels.zpl", printer_file(ordered)

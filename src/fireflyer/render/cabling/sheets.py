@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from fireflyer.model.fabric import Fabric, Guid
+from fireflyer.model.fabric import Cable, Fabric, Guid
 from fireflyer.render.cabling.ends import Ends
 
 COLUMNS = (
@@ -34,8 +35,30 @@ COLUMNS = (
     "z_optic",
     "assembly",
     "pull",
+    "trunk",
+    "a_panel",
+    "a_position",
+    "z_panel",
+    "z_position",
 )
-"""Of `cables.csv`; new ones come last."""
+"""Of `cables.csv`; new ones come last. Those of trunks are empty where a link has none."""
+
+TRUNK_COLUMNS = (
+    "pull",
+    "trunk",
+    "part",
+    "fibres",
+    "length_m",
+    "a_panel",
+    "a_unit",
+    "a_position",
+    "z_panel",
+    "z_unit",
+    "z_position",
+    "positions",
+    "links",
+)
+"""Of `trunks.csv`: the first position at each end, how many there are, and how many have a link."""
 
 RACK_COLUMNS = (
     "pull",
@@ -70,8 +93,37 @@ def cable_list(fabric: Fabric, found: Sequence[Ends]) -> str:
             f"{cable.id},{a.rack},{a.fields},{z.rack},{z.fields},{cable.gbps},{cable.medium},"
             f"{cable.length_m:g},{entry.a_label},{entry.z_label},{cable.bundle},{cable.role},"
             f"{a_guid},{z_guid},{cable.need_m:.2f},{cable.part},{cable.a_optic},{cable.z_optic},"
-            f"{cable.assembly},{cable.pull}"
+            f"{cable.assembly},{cable.pull},{_route(cable)}"
         )
+    lines.append("")
+    return "\n".join(lines)
+
+
+def _route(cable: Cable) -> str:
+    """Return trunk, panels and positions of a link as CSV fields."""
+    if (route := cable.route) is None:
+        return ",,,,"
+    a, z = route.a, route.z
+    return f"{route.trunk},{a.panel},{a.position},{z.panel},{z.position}"
+
+
+def trunk_list(fabric: Fabric) -> str:
+    """Return `trunks.csv`: every trunk in the order they are pulled."""
+    unit = {fitting.name: fitting.place.unit for fitting in fabric.fittings}
+    pull: dict[str, int] = {}
+    links: Counter[str] = Counter()
+    for cable in fabric.cables:
+        if cable.route is not None:
+            pull[cable.route.trunk] = cable.pull
+            links[cable.route.trunk] += 1
+    lines = [",".join(TRUNK_COLUMNS)]
+    lines += (
+        f"{pull[trunk.id]},{trunk.id},{trunk.part},{trunk.fibres},{trunk.length_m:g},"
+        f"{trunk.a.panel},{unit[trunk.a.panel]},{trunk.a.position},"
+        f"{trunk.z.panel},{unit[trunk.z.panel]},{trunk.z.position},"
+        f"{trunk.positions},{links[trunk.id]}"
+        for trunk in sorted(fabric.trunks, key=lambda trunk: pull[trunk.id])
+    )
     lines.append("")
     return "\n".join(lines)
 

@@ -7,7 +7,8 @@ import io
 from collections.abc import Iterable, Sequence
 
 from fireflyer.design.materials import Item, Rack
-from fireflyer.model.fabric import Fabric
+from fireflyer.design.power import feeds
+from fireflyer.model.fabric import Fabric, Node, Switch
 
 Cell = str | int | float
 
@@ -32,6 +33,27 @@ RACK_COLUMNS = (
     "limit_kw",
     "heat_btu_per_h",
 )
+POWER_COLUMNS = ("device", "rack", "unit", "feeds", "supplies", "needed", "power_w")
+"""Of `power.csv`; supplies are empty where they are not published."""
+
+
+def power_rows(fabric: Fabric) -> list[tuple[Cell, ...]]:
+    """Return the power feeds of every device, rack by rack from the bottom up."""
+    devices: list[Switch | Node] = [*fabric.switches, *fabric.nodes]
+    devices.sort(key=lambda device: (device.place.rack, device.place.unit))
+    of_device = feeds(fabric)
+    return [
+        (
+            device.name,
+            device.place.rack,
+            device.place.unit,
+            "+".join(of_device[device.name]),
+            supplies.fitted if (supplies := device.model.power_supplies) else "",
+            supplies.needed if supplies else "",
+            device.model.rack_power_w,
+        )
+        for device in devices
+    ]
 
 
 def item_rows(items: Iterable[Item]) -> list[tuple[Cell, ...]]:
