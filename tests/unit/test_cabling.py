@@ -158,7 +158,7 @@ def test_materials_count_what_is_in_the_list(rows: list[dict[str, str]], found: 
     assert others["qm8700"] == 122
     assert others["fire-flyer-2-compute"] == 1200
     for item in items:
-        percent = 0 if item["kind"] == "nodes" else 2
+        percent = 0 if item["kind"] in ("nodes", "fittings") else 2
         assert int(item["spares"]) == -(-int(item["quantity"]) * percent // 100)
         assert int(item["total"]) == int(item["quantity"]) + int(item["spares"])
 
@@ -188,11 +188,11 @@ def test_the_page_says_what_the_place_of_network_racks_costs(
     km, longest = [], []
     for fabric in (fire_flyer_2, first):
         lengths = [cable.length_m for cable in fabric.cables if cable.medium == "aoc"]
-        assert len(lengths) == 2650
+        assert len(lengths) == 2728
         km.append(f"{sum(lengths) / 1000:.1f} km")
         longest.append(f"{max(lengths):g} m")
     assert (
-        f"its 2,650 optical cables are {km[0]} long, and the longest one sold is {longest[0]}."
+        f"its 2,728 optical cables are {km[0]} long, and the longest one sold is {longest[0]}."
         f" With `racks.network.first_row: 1` they are {km[1]}, and the longest is {longest[1]}."
     ) in text_of("cabling.md")
 
@@ -205,7 +205,8 @@ def test_the_page_names_what_the_fullest_rack_may_draw(site: str) -> None:
     fullest = max(racks(fabric), key=lambda rack: rack.power_w)
     limit = f"{fabric.intent.racks.power_kw:g} kW"
     kind = "switches" if fullest.boxes[0].name in fabric.switch else "nodes"
-    holds = f"{fullest.power_w / 1000:.3g} kW, {len(fullest.boxes)} {kind}"
+    switches = sum(box.kind == "switch" for box in fullest.boxes)
+    holds = f"{fullest.power_w / 1000:.3g} kW, {switches or len(fullest.devices)} {kind}"
     said = rf"\| `{site}` \| {holds}.*? \| {limit} \|"
     assert re.search(said, text_of("cabling.md")), fullest
 
@@ -227,7 +228,8 @@ def test_every_device_is_drawn_once_where_it_stands(found: Files, fire_flyer_2: 
             assert isinstance(text, str)
             texts = [node.text or "" for node in ElementTree.fromstring(text).iter()]
             drawn += [found.split(",")[0] for found in texts if found.endswith(" W")]
-    assert sorted(drawn) == sorted([*fire_flyer_2.node, *fire_flyer_2.switch])
+    fittings = [fitting.name for fitting in fire_flyer_2.fittings]
+    assert sorted(drawn) == sorted([*fire_flyer_2.node, *fire_flyer_2.switch, *fittings])
 
 
 def test_no_two_devices_stand_in_one_place(fire_flyer_2: Fabric) -> None:

@@ -25,12 +25,19 @@ def test_every_piece_is_priced_once(fire_flyer_2: Fabric) -> None:
         switches={"qm8700": 1},
         nodes={"fire-flyer-2-compute": 1, "fire-flyer-2-storage": 1, "management-1u": 1},
         cables=(CablePrice(part="MCP1650-H", each=1), CablePrice(part="MFS1S00-H", each=1)),
+        fittings={"cable-manager-1u": 1, "cable-manager-vertical": 1},
     )
     found = cost(materials(fire_flyer_2), prices)
     assert found.missing == ()
-    assert found.built_in == {"switches": 122, "cables": 3200, "transceivers": 0, "nodes": 1388}
-    assert found.network == 3322
-    assert found.total == 4710
+    assert found.built_in == {
+        "switches": 122,
+        "cables": 3200,
+        "transceivers": 0,
+        "nodes": 1388,
+        "fittings": 62 + 12,  # one for two switches of each rack; two beside each of six racks
+    }
+    assert found.network == 3396
+    assert found.total == 4784
     assert found.spares == sum(item.spares for item in materials(fire_flyer_2))
 
 
