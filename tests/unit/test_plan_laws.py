@@ -150,6 +150,8 @@ def failures(fabric: Fabric) -> Iterator[Failure]:
     for rack, held in racks.items():
         kind = "network rack" if held & set(fabric.switch) else "node rack"
         yield without(fabric, kind, rack, held)
+        if held & gateways:
+            yield without(fabric, "rack of a gateway", rack, held)
     for feed in "AB":
         single = {name for name, of_device in feeds(fabric).items() if set(of_device) == {feed}}
         yield without(fabric, "power feed", f"feed {feed}", single)
@@ -269,6 +271,7 @@ def test_what_one_failure_costs_fire_flyer_2(fire_flyer_2: Fabric) -> None:
         "leaf-spine cable",
         "interzone cable",
         "network rack",
+        "rack of a gateway",
         "node rack",
         "power feed",
     ]
@@ -284,8 +287,10 @@ def test_what_one_failure_costs_fire_flyer_2(fire_flyer_2: Fabric) -> None:
     assert across["gateway leaf"] == 1.0
     assert across["interzone switch"] == 1 / 2
     assert across["interzone cable"] == 1 / 16
-    # 7 of 20 spines and 14 of 40 leaves stand in one network rack; every switch has two feeds.
-    assert shares["network rack"] == pytest.approx(1 - (26 * 14) / (40 * 20))
+    # 7 of 20 spines and 13 of 40 leaves stand in one network rack; every switch has two feeds.
+    assert shares["network rack"] == pytest.approx(1 - (27 * 13) / (40 * 20))
+    assert shares["rack of a gateway"] > 0
+    assert across["rack of a gateway"] == 1.0
     assert shares["power feed"] == 0
     assert found["subnet manager"].ports_without_sm == 0
 

@@ -110,6 +110,9 @@ class _Losses:
         for device in devices:
             content.setdefault(device.place.rack, set()).add(device.name)
         yield self._worst("network rack", [(rack, content[rack]) for rack in network])
+        gateways = {a for a, _ in self.interzone}
+        if across := [(rack, content[rack]) for rack in network if content[rack] & gateways]:
+            yield self._worst("rack of a gateway", across)
         others = [(rack, held) for rack, held in content.items() if rack not in network]
         if others:
             rack, held = max(others, key=lambda other: len(other[1]))
