@@ -43,7 +43,14 @@ def test_fire_flyer_2_is_proved(fire_flyer_2: Fabric, tmp_path: Path) -> None:
     (subnet,) = proof.subnets
     assert subnet.walk.pairs == subnet.verdict.pairs == 1568 * 1567
     assert subnet.ports_with_tables == 2 * 3200 - 1568
-    assert all(balance.ratio < 1.05 for balance in subnet.balances)
+    loads = {(load.pattern, load.layer): load for load in subnet.loads}
+    assert loads["to storage", "leaf to spine"].maximum <= 18
+    assert loads["to compute", "leaf to spine"].maximum == 60
+    assert loads["all to all", "spine to leaf"].ratio < 1.02
+    between = loads["all to all", "gateway to interzone"]
+    assert (between.idle, between.links) == (0, 32)
+    assert between.usable_gbps == pytest.approx(between.planned_gbps)
+    assert {rate.mean for rate in subnet.shifts} == {1.0}  # as test_routing_order counts them
 
 
 @pytest.mark.parametrize(

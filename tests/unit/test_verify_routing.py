@@ -7,16 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fireflyer.model.fabric import Fabric, Role
+from fireflyer.model.fabric import CableRole, Fabric, Role
+from fireflyer.verify.hops import paths
+from fireflyer.verify.link_load import link_loads, load_findings
 from fireflyer.verify.routing import (
-    Balance,
     RoutedSubnet,
     Walk,
     _cycle,
-    balance,
     routing_findings,
     walk,
 )
+from fireflyer.verify.shifts import shift_findings, shift_rates
 
 CLEAN = Walk(
     pairs=2,
@@ -78,7 +79,7 @@ def test_a_hole_in_one_table_is_counted_by_hosts(lab: Fabric) -> None:
     on_leaf = sum(port.leaf.device == "a-leaf01" for port in lab.node_port.values())
     assert result.unreachable == on_leaf
     assert result.first_unreachable == "a-leaf01 to b-cn0001 mlx5_0"
-    (found,) = routing_findings(result, ())
+    (found,) = routing_findings(result)
     assert "pairs of end ports have no path" in found.message
 
 
@@ -130,7 +131,7 @@ def test_valleys_make_a_credit_loop(lab: Fabric) -> None:
     assert {name.partition("/")[0] for name in result.loop} <= {
         "a-spine01", "a-spine02", "a-leaf01", "a-leaf02", "a-leaf03",
     }  # fmt: skip
-    found = routing_findings(result, ())
+    found = routing_findings(result)
     assert any(finding.check == "credit loop" for finding in found)
 
 
@@ -172,7 +173,7 @@ def test_a_path_that_leaves_its_zone_is_found(lab: Fabric) -> None:
     result = walk(lab, replace(subnet, forward=forward))
     assert result.unreachable == 0
     assert result.out_of_zone > 0
-    assert any(f.check == "zone" for f in routing_findings(result, ()))
+    assert any(f.check == "zone" for f in routing_findings(result))
 
 
 def test_a_port_without_a_lid_is_named(lab: Fabric) -> None:
@@ -183,26 +184,46 @@ def test_a_port_without_a_lid_is_named(lab: Fabric) -> None:
     assert result.without_lid == ("st001 mlx5_1",)
 
 
-def test_balance_counts_what_goes_up(fire_flyer_2: Fabric) -> None:
+def test_a_skewed_leaf_is_a_finding(fire_flyer_2: Fabric) -> None:
     subnet = routed(fire_flyer_2)
     forward = subnet.forward.copy()
     leaf = subnet.switches.index("a-leaf01")
     up = forward[leaf] > 20
     forward[leaf, up] = 21  # everything by one uplink
-    skewed = balance(fire_flyer_2, replace(subnet, forward=forward), Role.STORAGE)
+    hops = paths(fire_flyer_2, replace(subnet, forward=forward))
+    loads = link_loads(fire_flyer_2, hops)
+    (storage,) = (x for x in loads if (x.pattern, x.layer) == ("to storage", "leaf to spine"))
     local = sum(
         port.leaf.device == "a-leaf01"
         for node in fire_flyer_2.nodes_of(Role.STORAGE)
         for port in node.ports
     )
-    assert skewed.leaf == "a-leaf01"
-    assert skewed.maximum == 360 - local
-    assert skewed.ratio == pytest.approx(20)
+    assert (storage.group, storage.maximum) == ("a-leaf01", 360 - local)
+    assert storage.limit == 19  # 1.02 times 355 or 356 over 20, rounded up
+    found = {finding.subject for finding in load_findings(loads)}
+    assert "to storage, leaf to spine at a-leaf01" in found
+    for number in range(40):  # every leaf by two uplinks
+        leaf = subnet.switches.index(f"a-leaf{number + 1:02d}")
+        up = forward[leaf] > 20
+        forward[leaf, up] = 21 + forward[leaf, up] % 2
+    hops = paths(fire_flyer_2, replace(subnet, forward=forward))
+    assert [f.subject for f in shift_findings(tuple(shift_rates(fire_flyer_2, hops)))] == [
+        "a, nodes in order of name",
+        "a, nodes in order of leaf",
+    ]
 
 
-@pytest.mark.parametrize(
-    ("maximum", "mean", "findings"), [(18, 17.75, 0), (20, 17.75, 0), (21, 17.75, 1), (1, 0.5, 0)]
-)
-def test_an_uneven_share_is_a_finding(maximum: int, mean: float, findings: int) -> None:
-    found = routing_findings(CLEAN, (Balance("storage", maximum, mean, "a-leaf01"),))
-    assert len(found) == findings
+def test_idle_links_are_a_finding(fire_flyer_2: Fabric) -> None:
+    """What went through interzone ports 9 to 16 of a gateway goes through 1 to 8."""
+    subnet = routed(fire_flyer_2)
+    forward = subnet.forward.copy()
+    gateway = subnet.switches.index("a-leaf40")
+    links = [cable.a.number for cable in fire_flyer_2.cables if cable.role is CableRole.INTERZONE]
+    ports = sorted(set(links))
+    for kept, lost in zip(ports[:8], ports[8:], strict=True):
+        forward[gateway, forward[gateway] == lost] = kept
+    loads = link_loads(fire_flyer_2, paths(fire_flyer_2, replace(subnet, forward=forward)))
+    (up,) = (x for x in loads if (x.pattern, x.layer) == ("all to all", "gateway to interzone"))
+    assert up.idle == 8
+    assert up.usable_gbps < up.planned_gbps
+    assert any(f.subject.startswith("all to all, gateway") for f in load_findings(loads))

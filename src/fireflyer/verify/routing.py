@@ -13,13 +13,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fireflyer.model.fabric import Fabric, Layer, Role
+from fireflyer.model.fabric import Fabric, Role
 from fireflyer.verify.finding import Finding
 
 Ints: TypeAlias = NDArray[np.int32]
 MAX_HOPS = 32
-EVEN = 1.10
-"""A port may carry at most this times the mean, rounded up to a whole destination."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,20 +37,6 @@ class RoutedSubnet:
     """S x P: LID of the adapter at a port, 0 where there is none."""
     lids: Mapping[int, int]
     """LID by port GUID, of switches and adapters."""
-
-
-@dataclass(frozen=True, slots=True)
-class Balance:
-    """How destinations of one class share the uplinks of a leaf, at the worst leaf."""
-
-    kind: str
-    maximum: int
-    mean: float
-    leaf: str
-
-    @property
-    def ratio(self) -> float:
-        return self.maximum / self.mean if self.mean else 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,32 +198,7 @@ def _cycle(edges: list[NDArray[np.int64]], subnet: RoutedSubnet, ports: int) -> 
     return tuple(f"{subnet.switches[c // ports]}/{c % ports}" for c in ring)
 
 
-def balance(fabric: Fabric, subnet: RoutedSubnet, role: Role) -> Balance:
-    """Return how the destinations of a role share the uplinks of the leaf that does worst.
-
-    A leaf's own hosts are not counted: their traffic goes up nowhere.
-    """
-    ends, _ = _ends(fabric, subnet)
-    chosen = np.array([end is role for end in ends.roles], dtype=bool)
-    at_leaf, hosts_at = _attachment(subnet, ends)
-    worst = Balance(str(role), 0, 0.0, "")
-    for index, name in enumerate(subnet.switches):
-        if fabric.switch[name].layer is not Layer.LEAF or not hosts_at[index]:
-            continue
-        uplinks = [
-            port
-            for port in np.flatnonzero(subnet.neighbour[index] >= 0).tolist()
-            if fabric.switch[subnet.switches[subnet.neighbour[index, port]]].layer is Layer.SPINE
-        ]
-        lids = ends.lids[chosen & (at_leaf != index)]
-        taken = np.bincount(subnet.forward[index, lids], minlength=256)[uplinks]
-        if len(uplinks) and taken.sum():
-            found = Balance(str(role), int(taken.max()), float(taken.mean()), name)
-            worst = max(worst, found, key=lambda b: (b.ratio, b.leaf) if b.mean else (0.0, ""))
-    return worst
-
-
-def routing_findings(result: Walk, balances: tuple[Balance, ...]) -> tuple[Finding, ...]:
+def routing_findings(result: Walk) -> tuple[Finding, ...]:
     """Return what is wrong with the routes."""
     findings = [
         Finding("connectivity", name, "has no LID", "check that its cable is up")
@@ -273,16 +232,4 @@ def routing_findings(result: Walk, balances: tuple[Balance, ...]) -> tuple[Findi
                 "check the zone's own leaf-spine links",
             )
         )
-    for found in balances:
-        limit = int(np.ceil(found.mean * EVEN))
-        if found.maximum > limit:
-            findings.append(
-                Finding(
-                    "balance",
-                    f"{found.kind} at {found.leaf}",
-                    f"one uplink carries {found.maximum} destinations, the mean is"
-                    f" {found.mean:.1f}, the limit {limit}",
-                    "check guid-routing-order.conf and the leaf's uplinks",
-                )
-            )
     return tuple(findings)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fireflyer.design.subnets import subnet_fabric
 from fireflyer.errors import OperatingError
-from fireflyer.model.fabric import Fabric, Role, Subnet
+from fireflyer.model.fabric import Fabric, Subnet
 from fireflyer.prove.infiniband.dumps import read_links, read_subnet
 from fireflyer.prove.infiniband.groups import Group, broadcast_group, group_findings
 from fireflyer.prove.infiniband.netfile import disagreements as one_sided
@@ -24,9 +24,12 @@ from fireflyer.render import artefacts
 from fireflyer.render.opensm import FILES, directory_of
 from fireflyer.verify.cabling import SeenLink, adapters_as_planned, cabling_findings
 from fireflyer.verify.finding import Finding
+from fireflyer.verify.hops import paths
+from fireflyer.verify.link_load import LinkLoad, link_loads, load_findings
 from fireflyer.verify.log import log_findings
 from fireflyer.verify.qos import path_findings, table_findings
-from fireflyer.verify.routing import Balance, Walk, balance, routing_findings, walk
+from fireflyer.verify.routing import Walk, routing_findings, walk
+from fireflyer.verify.shifts import ShiftRate, shift_findings, shift_rates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +40,8 @@ class SubnetProof:
     links: int
     walk: Walk
     verdict: Verdict
-    balances: tuple[Balance, ...]
+    loads: tuple[LinkLoad, ...]
+    shifts: tuple[ShiftRate, ...]
     ports_with_tables: int
     paths_asked: int
     group: Group | None
@@ -123,8 +127,12 @@ def _prove_subnet(
         progress(f"{said}walking every pair of end ports; ibdmchk does the same")
         walked = walk(part, routed)
         verdict = judge(sim)
-        balances = tuple(balance(part, routed, r) for r in (Role.STORAGE, Role.COMPUTE))
-        findings += routing_findings(walked, balances)
+        findings += routing_findings(walked)
+        progress(f"{said}counting flows on every link; shift permutations")
+        hops = paths(part, routed)
+        loads = link_loads(part, hops)
+        shifts = tuple(shift_rates(part, hops))
+        findings += load_findings(loads) + shift_findings(shifts)
         if adapters_as_planned(part, links):  # else the two count different things
             findings += disagreements(walked, verdict)
         progress(f"{said}reading SL2VL and VL arbitration back from every switch")
@@ -140,7 +148,8 @@ def _prove_subnet(
         links=len(links),
         walk=walked,
         verdict=verdict,
-        balances=balances,
+        loads=loads,
+        shifts=shifts,
         ports_with_tables=len(tables),
         paths_asked=len(answers),
         group=group,

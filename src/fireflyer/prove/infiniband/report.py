@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import groupby
 
 from fireflyer.prove.infiniband.groups import Group
 from fireflyer.prove.infiniband.prove import InfinibandProof, SubnetProof
-from fireflyer.verify.routing import Balance
+from fireflyer.verify.link_load import LinkLoad
+from fireflyer.verify.shifts import ShiftRate
 
 _LOOPS = {True: "some", False: "none", None: "did not look"}
 
@@ -31,15 +35,23 @@ def _subnet_json(proof: SubnetProof) -> dict[str, object]:
         "credit_loop": list(walk.loop),
         "longest_hops": walk.longest_hops,
         "ibdmchk": asdict(verdict),
-        "balance": {
-            b.kind: {
-                "max": b.maximum,
-                "mean": round(b.mean, 3),
-                "max_over_mean": round(b.ratio, 3),
-                "worst_leaf": b.leaf,
+        "link_loads": [
+            {
+                "pattern": load.pattern,
+                "layer": load.layer,
+                "links": load.links,
+                "idle": load.idle,
+                "worst_group": load.group,
+                "max": round(load.maximum, 3),
+                "mean": round(load.mean, 3),
+                "max_over_mean": round(load.ratio, 3),
+                "limit": load.limit if math.isfinite(load.limit) else None,
+                "usable_gbps": round(load.usable_gbps),
+                "planned_gbps": load.planned_gbps,
             }
-            for b in proof.balances
-        },
+            for load in proof.loads
+        ],
+        "shifts": [asdict(rate) for rate in proof.shifts],
         "ports_with_tables": proof.ports_with_tables,
         "paths_asked": proof.paths_asked,
         "ipoib_group": asdict(proof.group) if proof.group else None,
@@ -70,16 +82,35 @@ def _subnet_lines(proof: SubnetProof) -> tuple[str, ...]:
         f"credit loops          {'some' if walk.loop else 'none':>12}"
         f"   ibdmchk {_LOOPS[verdict.loop]}",
         f"longest path          {walk.longest_hops:>12}   switches",
-        *(_balance(found) for found in proof.balances),
+        *_loads(proof.loads),
+        *_shifts(proof.shifts),
         f"SL2VL, VL arbitration {proof.ports_with_tables:>12,}   ports read back",
         f"service levels        {proof.paths_asked:>12}   path records asked for",
         *_group(proof.group),
     )
 
 
-def _balance(found: Balance) -> str:
-    text = f"{found.maximum} over mean {found.mean:.2f} destinations an uplink, at {found.leaf}"
-    return f"{found.kind + ' max/mean':<22}{found.ratio:>12.2f}   {text}"
+def _loads(loads: Sequence[LinkLoad]) -> Iterator[str]:
+    """Yield the worst group of every layer, pattern by pattern."""
+    for pattern, found in groupby(loads, key=lambda load: load.pattern):
+        yield f"{pattern}: destinations on the fullest link of the worst group"
+        for load in found:
+            limit = f"limit {load.limit:g}" if math.isfinite(load.limit) else "no limit held"
+            yield (
+                f"  {load.layer:<20}{load.maximum:>12.4g}   over mean {load.mean:.2f}, {limit},"
+                f" at {load.group}; {load.usable_gbps / 1000:.1f} of"
+                f" {load.planned_gbps / 1000:.1f} Tb/s"
+            )
+
+
+def _shifts(rates: Sequence[ShiftRate]) -> Iterator[str]:
+    """Yield the rate of shifts, zone by zone and order by order."""
+    for rate in rates:
+        limit = f"limit {rate.limit:.2f}" if rate.limit else "no limit held"
+        yield (
+            f"{f'shifts, {rate.tree} by {rate.order}':<22}{rate.mean:>12.3f}   of line rate,"
+            f" {limit}, worst shift {rate.worst:.3f}, {rate.shifts} shifts of {rate.ports} ports"
+        )
 
 
 def _group(found: Group | None) -> tuple[str, ...]:
