@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from tests.conftest import MakeSite
-from tests.sites import ETHERNET, INFINIBAND_PLANES
+from tests.sites import ETHERNET, INFINIBAND_PLANES, THREE_LAYERS
 
 from fireflyer.design import design
 from fireflyer.design.subnets import subnet_fabric
@@ -146,3 +146,16 @@ MCMemberRecord group dump:
 """
     assert read_group(said) == Group(mtu_bytes=4096, gbps=400, pkey=0xFFFF, sl=2)
     assert read_group("") is None
+
+
+def test_a_lone_adapter_under_three_layers_is_not_given_to_ftree(make_site: MakeSite) -> None:
+    """OpenSM says that it falls back, and `prove` reports that it said so."""
+    alone = {
+        "cluster.compute.nodes": 0,
+        "cluster.storage.nodes": 0,
+        "cluster.addresses.ipoib": ["10.89.1.0/24"],
+    }
+    one = design(load_site(make_site("lab", THREE_LAYERS | alone, name="one")))
+    assert option(opensm(one)["opensm/mg01/opensm.conf"], "routing_engine") == "updn"
+    full = design(load_site(make_site("lab", THREE_LAYERS, name="full")))
+    assert option(opensm(full)["opensm/mg01/opensm.conf"], "routing_engine") == "ftree,updn"

@@ -36,8 +36,12 @@ Block: TypeAlias = list[End]
 
 
 def routing_engine(fabric: Fabric) -> str:
-    """Return OpenSM's routing engines, the first that takes the fabric is used."""
-    return "ftree,updn" if any(fabric.switches_of(Layer.CORE)) else "updn"
+    """Return OpenSM's routing engines, the first that takes the fabric is used.
+
+    ftree refuses a fabric of one adapter.
+    """
+    three_layers = any(fabric.switches_of(Layer.CORE))
+    return "ftree,updn" if three_layers and len(fabric.node_port) > 1 else "updn"
 
 
 def routing_order(fabric: Fabric, trees: Iterable[str]) -> tuple[End, ...]:

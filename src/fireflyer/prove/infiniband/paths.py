@@ -11,6 +11,8 @@ from fireflyer.verify.qos import PathAnswer
 from fireflyer.verify.routing import RoutedSubnet
 
 _End: TypeAlias = tuple[str, NodePort]
+ATTEMPTS = 3
+"""An answer of a busy machine may come after saquery has given up."""
 _SL = re.compile(r"^\s*sl\.*\s*(0x[0-9a-fA-F]+|\d+)", re.MULTILINE)
 
 
@@ -55,5 +57,7 @@ def _ask(
     command = ["saquery", "PR", "--slid", str(lids[0]), "--dlid", str(lids[1])]
     if qos_class is not None:
         command += ["--qos_class", str(qos_class)]
-    match = _SL.search(simulator.run(*command, check=False))
-    return int(match[1], 0) if match else None
+    for _ in range(ATTEMPTS):
+        if match := _SL.search(simulator.run(*command, check=False)):
+            return int(match[1], 0)
+    return None
