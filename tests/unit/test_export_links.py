@@ -109,6 +109,19 @@ def netbox(contents: Contents) -> Links:
     ]
 
 
+def nautobot(contents: Contents) -> Links:
+    """Follow the ids of cables to interfaces, and of those to devices."""
+    devices = {row["id"]: row["name"] for row in rows(contents, "nautobot/site/06-devices.csv")}
+    interfaces = {
+        row["id"]: (devices[row["device"]], row["name"])
+        for row in rows(contents, "nautobot/site/07-interfaces.csv")
+    }
+    return [
+        frozenset(interfaces[row[f"termination_{s}_id"]] for s in "ab")
+        for row in rows(contents, "nautobot/site/11-cables.csv")
+    ]
+
+
 def cvt(contents: Contents) -> Links:
     return [
         frozenset((row[f"{s}-Node Name"], row[f"{s}-Port"]) for s in "AZ")
@@ -282,6 +295,7 @@ def astra_sim(contents: Contents) -> Links:
 
 Reader: TypeAlias = Callable[[Contents], Links]
 READERS: Mapping[str, tuple[str, Reader, Callable[[Fabric], Links]]] = {
+    "nautobot": ("nautobot", nautobot, by_name),
     "netbox": ("netbox", netbox, by_name),
     "cvt": ("cvt", cvt, lambda f: by_name(f) if f.is_ethernet else by_number(f)),
     "workbook": ("cvt", workbook, lambda f: by_name(f) if f.is_ethernet else by_number(f)),

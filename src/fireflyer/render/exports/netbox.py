@@ -7,6 +7,7 @@ its API with `fireflyer export-netbox`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from netaddr import cidr_merge
 
@@ -28,8 +29,13 @@ def files(wiring: Wiring) -> Files:
             yield table.file, "".join(lines)
 
 
-def tables(wiring: Wiring) -> Iterator[Table]:
-    """Yield every table in the order of import; some have no rows."""
+@lru_cache(maxsize=1)
+def tables(wiring: Wiring) -> tuple[Table, ...]:
+    """Return every table in the order of import; some have no rows. Nautobot's have the same."""
+    return tuple(_tables(wiring))
+
+
+def _tables(wiring: Wiring) -> Iterator[Table]:
     fabric = wiring.fabric
     yield from shared_tables(fabric)
     yield from _places(fabric)

@@ -33,9 +33,9 @@ class Link(NamedTuple):
     part: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Wiring:
-    """A fabric and its links."""
+    """A fabric and its links. Equal to itself alone."""
 
     fabric: Fabric
     links: tuple[Link, ...]
