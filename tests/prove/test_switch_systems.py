@@ -86,13 +86,13 @@ def test_mlnxos(tmp_path: Path) -> None:
     file = tree / "mlnxos" / "a-leaf01.cfg"
     text = file.read_text()
     for edit, said in (
-        (("no ib sm", "ib sm"), " is no command that is known here: ib sm"),
-        (("a-cn0001", "a-cn0003"), "the file has a-cn0003 mlx5_0, planned a-cn0001 mlx5_0"),
-        (
-            ("interface ib 1/1 desc", "interface ib 1/9 desc"),
-            "port ib 1/1: the file has no description, planned a-cn0001",
-        ),
-        (("policy drop", "policy accept"), "its management port is open to every source"),
+        (("no ib sm", "ib sm"), "subnet manager on the switch: value is yes, planned no"),
+        (("no ib sm", "ib smx"), "is no command that is known here: ib smx"),
+        (("a-cn0001", "a-cn0003"), "value is a-cn0003 mlx5_0, planned a-cn0001 mlx5_0"),
+        (("interface ib 1/1 desc", "interface ib 1/9 desc"), "port ib 1/1 description: is missing"),
+        (("policy drop", "policy accept"), "policy of the filter: value is accept, planned drop"),
+        (("10.89.0.0 /24", "10.89.0.0 /8"), "allowed source 10.89.0.0/8: is there, and is not"),
+        (("address 10.89.0.1", "address 10.89.0.2"), "interface mgmt0 address: value is 10.89.0.2"),
     ):
         assert edit[0] in text
         file.write_text(text.replace(*edit, 1))
@@ -100,7 +100,7 @@ def test_mlnxos(tmp_path: Path) -> None:
         assert said in "\n".join(str(finding) for finding in part.findings)
     file.unlink()
     (part,) = parts(fabric, tree)
-    assert [finding.message for finding in part.findings] == ["is not there"]
+    assert [finding.message for finding in part.findings] == ["the file is missing"]
 
 
 @yang

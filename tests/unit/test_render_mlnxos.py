@@ -11,18 +11,18 @@ from fireflyer.design import design
 from fireflyer.design.switch_config import switch_configs
 from fireflyer.load import load_site
 from fireflyer.model.fabric import Fabric
-from fireflyer.prove.switches.mlnxos_shape import planned, read
-from fireflyer.prove.switches.values import differences
+from fireflyer.prove.switches.mlnxos_shape import configuration_findings, planned
 from fireflyer.render import mlnxos
 
 RULE = "ip filter chain input rule append tail target accept dup-delete"
 
 
 def test_says_what_the_switch_should_hold(fire_flyer_2: Fabric) -> None:
-    for config in switch_configs(fire_flyer_2):
-        values, faults = read(mlnxos.text(config))
-        assert not faults
-        assert not list(differences("mlnxos", config.name, planned(config), values))
+    fabric = fire_flyer_2
+    for config in switch_configs(fabric):
+        cabled = {p.number: far for p, far in fabric.far_end.items() if p.device == config.name}
+        plan = planned(fabric, fabric.switch[config.name], cabled)
+        assert not list(configuration_findings("x.cfg", mlnxos.text(config), plan))
 
 
 def test_only_allowed_sources_come_in(make_site: MakeSite) -> None:

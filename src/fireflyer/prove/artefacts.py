@@ -79,5 +79,6 @@ def _findings(tree: Path, planned: Sequence[Entry], reported: Collection[str]) -
     for group in groups_of(planned):
         for file in sorted((tree / group).rglob("*")):
             path = str(file.relative_to(tree))
-            if not file.is_dir() and path not in known and path not in reported:
+            strange = path not in known and path not in reported
+            if strange and not file.is_dir() and not file.name.startswith("."):
                 yield Finding(CHECK, path, "is not planned", "remove it")

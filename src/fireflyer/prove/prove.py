@@ -17,6 +17,14 @@ from fireflyer.prove.artefacts import (
 )
 from fireflyer.prove.ethernet.frr_reader import frr
 from fireflyer.prove.ethernet.part import frr_files, living_fabric
+from fireflyer.prove.files.cabling import cabling
+from fireflyer.prove.files.exports import exports
+from fireflyer.prove.files.ibsim import ibsim
+from fireflyer.prove.files.inventory import inventory
+from fireflyer.prove.files.opensm import opensm
+from fireflyer.prove.files.report import report
+from fireflyer.prove.files.slurm import slurm
+from fireflyer.prove.files.ztp import ztp
 from fireflyer.prove.infiniband.part import infiniband
 from fireflyer.prove.netbox import netbox
 from fireflyer.prove.part import Part, Progress, Proof
@@ -31,7 +39,15 @@ Reader: TypeAlias = Callable[[Fabric, Path], tuple[Finding, ...]]
 `:LINE` where there is one."""
 
 READERS: Mapping[str, Reader] = {
+    "cabling": cabling,
+    "exports": exports,
     "frr": frr,
+    "ibsim": ibsim,
+    "inventory": inventory,
+    "opensm": opensm,
+    "report": report,
+    "slurm": slurm,
+    "ztp": ztp,
 }
 """By group. A switch system is read by its check suite where it has one."""
 
@@ -72,6 +88,18 @@ def prove(fabric: Fabric, tree: Path, progress: Progress) -> Proof:
     reported = {finding.subject.partition(":")[0] for finding in findings}
     findings += artefact_findings(tree, planned, reported)
     return Proof(parts=tuple(parts), findings=tuple(findings), seconds=time.monotonic() - start)
+
+
+def read_back(fabric: Fabric, tree: Path, groups: Sequence[str]) -> tuple[Finding, ...]:
+    """Return what everything that reads files of these groups finds, no running fabric."""
+    findings: list[Finding] = []
+    suites = {fabric.system: switch_provers(fabric), "exports": {"netbox": netbox}}
+    for group in groups:
+        if group in READERS:
+            findings += READERS[group](fabric, tree)
+        for suite in suites.get(group, {}).values():
+            findings += suite(fabric, tree, lambda _: None).findings
+    return tuple(findings)
 
 
 def _files(fabric: Fabric, tree: Path, groups: Sequence[str], progress: Progress) -> Part:

@@ -7,7 +7,7 @@ files nor formats.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
@@ -80,10 +80,26 @@ def _values(file: str, row: Row, plan: Mapping[str, Value]) -> Iterator[Finding]
         elif name not in plan:
             message = f"{row.key}: {name} is {shown(row.values[name])}, none is planned"
         elif plan[name] != row.values[name]:
-            message = f"{row.key}: {name} is {shown(row.values[name])}, planned {shown(plan[name])}"
+            message = f"{row.key}: {name} {_difference(plan[name], row.values[name])}"
         else:
             continue
         yield fault(file, message, row.line)
+
+
+def _difference(plan: Value, seen: Value) -> str:
+    """Say how two values differ; of two lists, by their members."""
+    if isinstance(plan, tuple) and isinstance(seen, tuple):
+        lacking, extra = [v for v in plan if v not in seen], [v for v in seen if v not in plan]
+        said = [f"lacks {_some(lacking)}"] if lacking else []
+        said += [f"has {_some(extra)}, not planned"] if extra else []
+        if said:
+            return " and ".join(said)
+    return f"is {shown(seen)}, planned {shown(plan)}"
+
+
+def _some(values: Sequence[Value]) -> str:
+    more = f" and {len(values) - 8} more" if len(values) > 8 else ""
+    return ", ".join(shown(value) for value in values[:8]) + more
 
 
 def fault(file: str, message: str, line: int = 0, remedy: str = REMEDY) -> Finding:

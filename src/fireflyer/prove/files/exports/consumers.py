@@ -1,0 +1,47 @@
+"""What reads each consumer's folder back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+from fireflyer.model.fabric import Fabric
+from fireflyer.prove.files.exports.astra import astra_sim
+from fireflyer.prove.files.exports.dhcp import dhcp
+from fireflyer.prove.files.exports.ethernet import ptm
+from fireflyer.prove.files.exports.ibdm import ibdiagnet
+from fireflyer.prove.files.exports.labs import air, containerlab, netlab
+from fireflyer.prove.files.exports.links import Link, links_of
+from fireflyer.prove.files.exports.monitoring import prometheus
+from fireflyer.prove.files.exports.nccl import nccl
+from fireflyer.prove.files.exports.ranks import hfreduce
+from fireflyer.prove.files.exports.sheets import cvt, ufm
+from fireflyer.prove.files.exports.simulators import htsim, simgrid
+from fireflyer.verify.finding import Finding
+
+Consumer: TypeAlias = Callable[[Fabric, list[Link], Path], Iterator[Finding]]
+
+CONSUMERS: tuple[Consumer, ...] = (
+    air,
+    astra_sim,
+    containerlab,
+    cvt,
+    dhcp,
+    hfreduce,
+    htsim,
+    ibdiagnet,
+    nccl,
+    netlab,
+    prometheus,
+    ptm,
+    simgrid,
+    ufm,
+)
+"""Readers, each of a folder or two."""
+
+
+def exports(fabric: Fabric, tree: Path) -> tuple[Finding, ...]:
+    """Return where the exports differ from the fabric."""
+    links = links_of(fabric)
+    return tuple(finding for read in CONSUMERS for finding in read(fabric, links, tree))

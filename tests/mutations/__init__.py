@@ -1,0 +1,1 @@
+"""Random edits of rendered files: does `prove` read what changed, and nothing else?"""
