@@ -238,6 +238,8 @@ def test_an_edit_is_named_with_its_place(
 @pytest.mark.parametrize("group", sorted(READERS))
 def test_a_missing_file_is_named(group: str, fabric: Fabric, tree: Path) -> None:
     for file in sorted(path for path in (tree / group).rglob("*") if path.is_file()):
+        if "netbox" in file.parts:
+            continue  # a check suite reads the import forms
         held = file.read_bytes()
         file.unlink()
         found = findings(fabric, tree, group)
