@@ -15,7 +15,7 @@ from tests.conftest import make_site_in
 from tests.mutations.harmless import EDITS
 from tests.mutations.mutators import MUTATORS
 from tests.mutations.text import family, meaning
-from tests.sites import ETHERNET, PLANES
+from tests.sites import ETHERNET, INFINIBAND_PLANES, PLANES
 
 from fireflyer.design import design
 from fireflyer.load import load_site
@@ -39,6 +39,7 @@ SITES = {
         "cluster.services.subnet_manager": ["mg01", "mg02"],
     },
     "roce": ETHERNET | {"cluster.fabric.system": "sonic"} | ZTP,
+    "infiniband-planes": INFINIBAND_PLANES,
     "planes": PLANES | {"cluster.fabric.system": "nvue"},
     "roce-eos": ETHERNET | {"cluster.fabric.system": "eos"} | ZTP,
 }

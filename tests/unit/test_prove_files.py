@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import make_site_in
-from tests.sites import ETHERNET, ONE_ZONE, PLANES, THREE_LAYERS
+from tests.sites import ETHERNET, INFINIBAND_PLANES, ONE_ZONE, PLANES, THREE_LAYERS
 
 from fireflyer.design import design
 from fireflyer.load import load_site
@@ -25,6 +25,7 @@ STANDBY: dict[str, Any] = {
 }
 SHAPES: dict[str, dict[str, Any]] = {
     "infiniband": STANDBY,
+    "infiniband planes": INFINIBAND_PLANES,
     "one zone": ONE_ZONE,
     "three layers": THREE_LAYERS,
     "ethernet": ETHERNET,
@@ -126,7 +127,7 @@ def swapped_ends(text: str) -> str:
         ),
         (
             "slurm/topology.conf",
-            instead("Nodes=a-cn0001", "Nodes=a-cn0001,a-cn9999"),
+            instead("Nodes=a-cn[0001-0002]", "Nodes=a-cn[0001-0002],a-cn9999"),
             r":2: a-leaf01: Nodes has a-cn9999, not planned$",
         ),
         (
@@ -136,7 +137,7 @@ def swapped_ends(text: str) -> str:
         ),
         (
             "slurm/topology.yaml",
-            instead("children: a-leaf[01-02]", "children: a-leaf[01-03]"),
+            instead("children: a-leaf01", "children: a-leaf[01,03]"),
             r"switch a-spines: children has a-leaf03, not planned$",
         ),
         (
@@ -165,6 +166,11 @@ def swapped_ends(text: str) -> str:
             r"\(a-cn0001 mlx5_0\): is missing$",
         ),
         (
+            "opensm/mg01/guid-routing-order.conf",
+            swap_lines("a-cn0001 mlx5_0", "b-cn0002 mlx5_0"),
+            r"stands where 0x\w+ \(.*\) is planned$",
+        ),
+        (
             "opensm/mg02/node-name-map.conf",
             instead('"a-leaf01"', '"a-leaf09"'),
             r"name is a-leaf09, planned a-leaf01$",
@@ -174,6 +180,7 @@ def swapped_ends(text: str) -> str:
             instead("defmember=full", "defmember=limited"),
             r"member ALL is limited, planned full$",
         ),
+        ("opensm/mg02/partitions.conf", instead("rate=17", "rate=16"), r"rate is 16, planned 17$"),
         (
             "opensm/mg02/qos-policy.conf",
             swap_lines("destination: storage", "qos-class: 1"),
@@ -204,8 +211,8 @@ def swapped_ends(text: str) -> str:
         ),
         (
             "inventory/hosts.yml",
-            instead('"nodes": "a-cn0001"', '"nodes": "a-cn0009"'),
-            r"slurm topology a-leaf01: nodes lacks a-cn0001 and has a-cn0009",
+            instead('"nodes": "a-cn[0001-0002]"', '"nodes": "a-cn[0002-0003]"'),
+            r"slurm topology a-leaf01: nodes lacks a-cn0001 and has a-cn0003",
         ),
         (
             "inventory/hosts.yml",

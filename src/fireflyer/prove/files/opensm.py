@@ -10,15 +10,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from fireflyer.design.routing_order import routing_order
+from fireflyer.design.subnets import subnet_fabric
 from fireflyer.design.traffic import arbitration, operational_vls, sl_to_vl
-from fireflyer.model.fabric import Fabric, NodePort, Role
+from fireflyer.model.fabric import Fabric, Layer, NodePort, Role, topmost
+from fireflyer.prove.files.opensm_instances import instance_findings
 from fireflyer.prove.files.partitions import partition_findings
 from fireflyer.prove.files.qos_policy import policy_findings
 from fireflyer.prove.files.source import read
 from fireflyer.verify.finding import Finding
 from fireflyer.verify.rows import Row, Value, fault, row_findings
 
-INSTALLED = "/etc/opensm"
+INSTALLED, LOGS = "/etc/opensm", "/var/log/opensm"
 MASTER_PRIORITY = 14
 """Each standby has one less; 15 is left for an operator's emergency (docs/subnet-manager.md)."""
 _NAME = re.compile(r'^(0x[0-9a-fA-F]+)\s+"([^"]*)"$')
@@ -28,31 +31,41 @@ _NUMBERS = frozenset(
 
 
 def opensm(fabric: Fabric, tree: Path) -> tuple[Finding, ...]:
-    """Return where the files of any subnet-manager host differ from the fabric."""
+    """Return where the files of any subnet manager, each standby's too, differ from the fabric."""
     findings: list[Finding] = []
-    for rank, host in enumerate(fabric.intent.services.subnet_manager):
-        port = fabric.node[host].ports[0]
-        findings += _host(fabric, tree, f"opensm/{host}", port, MASTER_PRIORITY - rank)
+    for subnet in fabric.subnets:
+        part = subnet_fabric(fabric, subnet)
+        for rank, manager in enumerate(subnet.managers):
+            folder = f"opensm/{manager.host}/{subnet.folder}".rstrip("/")
+            findings += _manager(part, tree, folder, manager.port, MASTER_PRIORITY - rank)
+    planes = [subnet.folder for subnet in fabric.subnets]
+    if len(planes) > 1:
+        for host in fabric.intent.services.subnet_manager:
+            findings += instance_findings(tree, f"opensm/{host}", planes)
     return tuple(findings)
 
 
-def _host(
-    fabric: Fabric, tree: Path, folder: str, port: NodePort, priority: int
+def _manager(
+    part: Fabric, tree: Path, folder: str, port: NodePort, priority: int
 ) -> Iterator[Finding]:
+    """Yield the findings of one subnet manager; `part` is what it sees of the fabric."""
     path = f"{folder}/opensm.conf"
-    plan = _options(fabric, port, priority)
+    plan = _options(part, port, priority)
     yield from read(tree, path, lambda text: _options_findings(path, text, plan))
-    roots = {str(switch.guid): switch.name for switch in fabric.roots}
+    roots = {str(switch.guid): switch.name for switch in topmost(part.switches)}
     yield from _guids(tree, f"{folder}/root-guids.conf", roots)
     for name, role in (("cn", Role.COMPUTE), ("io", Role.STORAGE)):
-        yield from _guids(tree, f"{folder}/{name}-guids.conf", ports_of(fabric, (role,)))
-    ends = ports_of(fabric, tuple(Role))
-    yield from _guids(tree, f"{folder}/guid-routing-order.conf", ends, ordered=True)
-    names = {str(switch.guid): switch.name for switch in fabric.switches} | ends
+        yield from _guids(tree, f"{folder}/{name}-guids.conf", ports_of(part, (role,)))
+    order = {
+        str(port.guid): f"{node.name} {port.hca}" for node, port in routing_order(part, part.trees)
+    }
+    yield from _guids(tree, f"{folder}/guid-routing-order.conf", order, ordered=True)
+    names = {str(switch.guid): switch.name for switch in part.switches}
+    names |= ports_of(part, tuple(Role))
     path_of_names = f"{folder}/node-name-map.conf"
     yield from read(tree, path_of_names, lambda text: _names(path_of_names, text, names))
-    yield from partition_findings(fabric, tree, f"{folder}/partitions.conf")
-    yield from policy_findings(fabric, tree, f"{folder}/qos-policy.conf")
+    yield from partition_findings(part, tree, f"{folder}/partitions.conf")
+    yield from policy_findings(part, tree, f"{folder}/qos-policy.conf")
 
 
 def ports_of(fabric: Fabric, roles: Iterable[Role]) -> dict[str, str]:
@@ -65,21 +78,21 @@ def ports_of(fabric: Fabric, roles: Iterable[Role]) -> dict[str, str]:
     }
 
 
-def _options(fabric: Fabric, port: NodePort, priority: int) -> dict[str, Value]:
-    traffic = fabric.intent.traffic
+def _options(part: Fabric, port: NodePort, priority: int) -> dict[str, Value]:
+    traffic, (subnet,) = part.intent.traffic, part.subnets
     lanes = len({row.vl for row in traffic.classes})
-    return {
+    three_layers = any(switch.layer is Layer.CORE for switch in part.switches)
+    installed = f"{INSTALLED}/{subnet.folder}".rstrip("/")
+    options: dict[str, Value] = {
         "guid": port.guid.value,
-        "subnet_prefix": int(fabric.intent.fabric.subnet_prefix, 16),
+        "subnet_prefix": int(subnet.prefix, 16),
         "sm_priority": priority,
-        "routing_engine": "updn",
-        "root_guid_file": f"{INSTALLED}/root-guids.conf",
-        "guid_routing_order_file": f"{INSTALLED}/guid-routing-order.conf",
-        "cn_guid_file": f"{INSTALLED}/cn-guids.conf",
-        "io_guid_file": f"{INSTALLED}/io-guids.conf",
-        "node_name_map_name": f"{INSTALLED}/node-name-map.conf",
-        "partition_config_file": f"{INSTALLED}/partitions.conf",
-        "qos_policy_file": f"{INSTALLED}/qos-policy.conf",
+        "routing_engine": "ftree,updn" if three_layers else "updn",
+        "root_guid_file": f"{installed}/root-guids.conf",
+        "guid_routing_order_file": f"{installed}/guid-routing-order.conf",
+        "node_name_map_name": f"{installed}/node-name-map.conf",
+        "partition_config_file": f"{installed}/partitions.conf",
+        "qos_policy_file": f"{installed}/qos-policy.conf",
         "use_ucast_cache": False,
         "congestion_control": False,
         "force_log_flush": True,
@@ -91,6 +104,13 @@ def _options(fabric: Fabric, port: NodePort, priority: int) -> dict[str, Value]:
         "qos_vlarb_low": _pairs(arbitration(traffic, "low")),
         "qos_sl2vl": ",".join(str(lane) for lane in sl_to_vl(traffic)),
     }
+    if not three_layers:  # fat-tree routing counts every adapter alike
+        options["cn_guid_file"] = f"{installed}/cn-guids.conf"
+        options["io_guid_file"] = f"{installed}/io-guids.conf"
+    if subnet.folder:
+        options["log_file"] = f"{LOGS}/{subnet.folder}/opensm.log"
+        options["dump_files_dir"] = f"{LOGS}/{subnet.folder}"
+    return options
 
 
 def _pairs(entries: Iterable[tuple[int, int]]) -> str:
@@ -112,6 +132,8 @@ def _option(name: str, text: str) -> Value:
         return text.upper() == "TRUE"
     if name in _NUMBERS:
         return number_of(text)
+    if name == "dump_files_dir":
+        return text.rstrip("/")
     return text.replace(" ", "") if name.startswith("qos_") else text
 
 
@@ -145,7 +167,7 @@ def _guids(
                 continue
             said = f"0x{guid:016x}"
             seen.append(Row(f"{said} ({planned.get(said, 'unknown')})", {}, number))
-        yield from row_findings(path, plan, seen)
+        yield from row_findings(path, plan, seen, ordered=ordered)
 
     return read(tree, path, findings)
 

@@ -11,16 +11,22 @@ from fireflyer.prove.files.source import read
 from fireflyer.verify.finding import Finding
 from fireflyer.verify.rows import Row, Value, fault, row_findings
 
+_RATES = {10: 3, 20: 6, 40: 7, 56: 12, 100: 16, 200: 17, 50: 20, 400: 21, 800: 23}
+"""Codes of a path's rate by Gb/s, as Linux has them (rdma/ib_verbs.h); an MTU's code is 1 for
+256 bytes and one more for each doubling."""
 _COMMENT = re.compile(r"#[^\n]*")
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+")
 
 
 def partition_findings(fabric: Fabric, tree: Path, path: str) -> tuple[Finding, ...]:
     """Return where the partitions differ: one, of every port, with IPoIB on it."""
+    (subnet,) = fabric.subnets
     plan: dict[str, dict[str, Value]] = {
         "Default": {
             "P_Key": 0x7FFF,
             "ipoib": "",
+            "rate": _RATES[subnet.gbps],
+            "mtu": subnet.mtu_bytes.bit_length() - 8,
             "sl": fabric.traffic_default.sl,
             "member ALL": "full",
             "member ALL_SWITCHES": "full",
