@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from tests.mutations.text import SETS, comment_of, family
+from tests.mutations.text import LISTS, comment_of, family
 
 Edit: TypeAlias = Callable[[random.Random, str, str], str | None]
 _CLOSED = ("fabric.net", "topology.txt", "nodes.txt", ".topo", ".ibnl", ".prom", ".dot", ".py")
@@ -88,7 +88,7 @@ def csv_order(rng: random.Random, path: str, text: str) -> str | None:
 
 def set_order(rng: random.Random, path: str, text: str) -> str | None:
     """Put the lines of a list without order into another."""
-    if not path.endswith(SETS):
+    if not path.endswith(LISTS):
         return None
     head, *lines = text.splitlines(keepends=True)
     rng.shuffle(lines)
@@ -97,7 +97,7 @@ def set_order(rng: random.Random, path: str, text: str) -> str | None:
 
 def hexadecimal_case(rng: random.Random, path: str, text: str) -> str | None:
     """Write the digits of the GUIDs of a list in capitals."""
-    if not path.endswith(SETS):
+    if not path.endswith(LISTS):
         return None
     return re.sub(r"0x([0-9a-f]+)", lambda match: f"0x{match[1].upper()}", text)
 

@@ -32,15 +32,10 @@ COMMENTS = {"json": "", "csv": "", "xml": "<!--", "html": "<!--", "zpl": ""}
 TOKEN = re.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+){3}|\d+(?:\.\d+)?|[A-Za-z_][\w-]*")
 ADDRESS = re.compile(r"\d+(?:\.\d+){3}")
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
-SETS = (
-    "root-guids.conf",
-    "cn-guids.conf",
-    "io-guids.conf",
-    "node-name-map.conf",
-    ".dot",
-    ".ibnl",
-)
+LISTS = ("root-guids.conf", "cn-guids.conf", "io-guids.conf", "node-name-map.conf")
 """Lists whose order says nothing."""
+SETS = (*LISTS, ".dot", ".ibnl")
+"""Files in which a line that is moved may mean the same."""
 _FREE = re.compile(r"^\s*(?:use:|\^FX)")
 """Lines of free text that no program reads."""
 

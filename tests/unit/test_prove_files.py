@@ -19,6 +19,8 @@ from fireflyer.prove.prove import READERS
 from fireflyer.render import batches
 from fireflyer.render.tree import write_tree
 
+NOT_READ = {"netbox", "README.md", "kubernetes", "librenms", "oxidized"}
+"""Exports without a reader here: a check suite reads NetBox's forms, the hash sees the others."""
 STANDBY: dict[str, Any] = {
     "cluster.management.nodes": 2,
     "cluster.services.subnet_manager": ["mg01", "mg02"],
@@ -245,8 +247,8 @@ def test_an_edit_is_named_with_its_place(
 @pytest.mark.parametrize("group", sorted(READERS))
 def test_a_missing_file_is_named(group: str, fabric: Fabric, tree: Path) -> None:
     for file in sorted(path for path in (tree / group).rglob("*") if path.is_file()):
-        if "netbox" in file.parts:
-            continue  # a check suite reads the import forms
+        if not NOT_READ.isdisjoint(file.parts):
+            continue
         held = file.read_bytes()
         file.unlink()
         found = findings(fabric, tree, group)
