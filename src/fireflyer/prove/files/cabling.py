@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fireflyer.design.materials import materials, racks
-from fireflyer.model.fabric import Cable, Fabric, Port
+from fireflyer.design.power import feeds
+from fireflyer.model.fabric import Cable, Fabric, Node, Port, Switch
 from fireflyer.prove.files.elevations import elevation_findings
 from fireflyer.prove.files.source import read
 from fireflyer.prove.files.tables import Planned, table_findings
@@ -35,6 +36,9 @@ def cabling(fabric: Fabric, tree: Path) -> tuple[Finding, ...]:
         return read(tree, path, lambda t: table_findings(path, t, rows, key, rising=rising))
 
     findings = [*table("cables.csv", cables, "cable_id")]
+    if fabric.trunks:
+        findings += table("trunks.csv", _trunks(fabric), "trunk", rising="pull")
+    findings += table("power.csv", _power(fabric), "device")
     labels = [label for cable in cables for label in _labels(cable)]
     findings += table("labels.csv", labels, "cable_id", "end", rising="pull")
     zpl = "cabling/labels.zpl"
@@ -57,7 +61,7 @@ def cabling(fabric: Fabric, tree: Path) -> tuple[Finding, ...]:
 
 
 def _cable(fabric: Fabric, cable: Cable) -> Planned:
-    a, z = _end(fabric, cable.a), _end(fabric, cable.z)
+    a, z, route = _end(fabric, cable.a), _end(fabric, cable.z), cable.route
     return {
         "cable_id": cable.id,
         **{f"a_{name}": value for name, value in a.items()},
@@ -75,6 +79,11 @@ def _cable(fabric: Fabric, cable: Cable) -> Planned:
         "role": str(cable.role),
         "assembly": cable.assembly,
         "pull": cable.pull,
+        "trunk": "" if route is None else route.trunk,
+        "a_panel": "" if route is None else route.a.panel,
+        "a_position": "" if route is None else route.a.position,
+        "z_panel": "" if route is None else route.z.panel,
+        "z_position": "" if route is None else route.z.position,
     }
 
 
@@ -126,6 +135,52 @@ def _sheets(cables: list[Planned]) -> dict[str, list[Planned]]:
     return sheets
 
 
+def _trunks(fabric: Fabric) -> list[Planned]:
+    unit = {fitting.name: fitting.place.unit for fitting in fabric.fittings}
+    through: dict[str, list[Cable]] = {}
+    for cable in fabric.cables:
+        if cable.route is not None:
+            through.setdefault(cable.route.trunk, []).append(cable)
+    return [
+        {
+            "pull": through[trunk.id][0].pull,
+            "trunk": trunk.id,
+            "part": trunk.part,
+            "fibres": trunk.fibres,
+            "length_m": float(trunk.length_m),
+            "a_panel": trunk.a.panel,
+            "a_unit": unit[trunk.a.panel],
+            "a_position": trunk.a.position,
+            "z_panel": trunk.z.panel,
+            "z_unit": unit[trunk.z.panel],
+            "z_position": trunk.z.position,
+            "positions": trunk.positions,
+            "links": len(through[trunk.id]),
+        }
+        for trunk in fabric.trunks
+    ]
+
+
+def _power(fabric: Fabric) -> list[Planned]:
+    of_device = feeds(fabric)
+    rows: list[Planned] = []
+    devices: list[Switch | Node] = [*fabric.switches, *fabric.nodes]
+    for device in devices:
+        supplies = device.model.power_supplies
+        rows.append(
+            {
+                "device": device.name,
+                "rack": device.place.rack,
+                "unit": device.place.unit,
+                "feeds": "+".join(of_device[device.name]),
+                "supplies": "" if supplies is None else supplies.fitted,
+                "needed": "" if supplies is None else supplies.needed,
+                "power_w": float(device.model.rack_power_w),
+            }
+        )
+    return rows
+
+
 def _items(fabric: Fabric) -> list[Planned]:
     return [
         {
@@ -149,7 +204,7 @@ def _racks(fabric: Fabric) -> list[Planned]:
             "rack": rack.name,
             "row": rack.row_name,
             "column": rack.place.column + 1,
-            "devices": len(rack.boxes),
+            "devices": sum(box.kind != "fitting" for box in rack.boxes),
             "units_used": sum(box.rack_units for box in rack.boxes),
             "units": limits.units,
             "power_kw": round(sum(box.power_w for box in rack.boxes) / 1000, 3),

@@ -68,9 +68,9 @@ def _planned(fabric: Fabric, rack: Rack) -> dict[str, dict[str, Value]]:
         }
     }
     for box in rack.boxes:
-        role = "switch" if box.name in fabric.switch else str(fabric.node[box.name].role)
+        role = "switch" if box.name in fabric.switch else "fitting"
         planned[box.name] = {
-            "kind": role,
+            "kind": str(fabric.node[box.name].role) if box.name in fabric.node else role,
             "power_w": float(box.power_w),
             "unit": box.unit,
             "drawn at unit": float(box.unit),
