@@ -148,7 +148,7 @@ MCMemberRecord group dump:
     assert read_group("") is None
 
 
-def test_a_lone_adapter_under_three_layers_is_not_given_to_ftree(make_site: MakeSite) -> None:
+def test_hosts_on_one_leaf_under_three_layers_are_not_given_to_ftree(make_site: MakeSite) -> None:
     """OpenSM says that it falls back, and `prove` reports that it said so."""
     alone = {
         "cluster.compute.nodes": 0,

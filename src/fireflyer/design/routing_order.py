@@ -38,10 +38,11 @@ Block: TypeAlias = list[End]
 def routing_engine(fabric: Fabric) -> str:
     """Return OpenSM's routing engines, the first that takes the fabric is used.
 
-    ftree refuses a fabric of one adapter.
+    ftree refuses a fabric whose hosts are all on one leaf.
     """
     three_layers = any(fabric.switches_of(Layer.CORE))
-    return "ftree,updn" if three_layers and len(fabric.node_port) > 1 else "updn"
+    with_hosts = {port.leaf.device for port in fabric.node_port.values()}
+    return "ftree,updn" if three_layers and len(with_hosts) > 1 else "updn"
 
 
 def routing_order(fabric: Fabric, trees: Iterable[str]) -> tuple[End, ...]:
