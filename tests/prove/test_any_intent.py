@@ -3,8 +3,8 @@
 InfiniBand is routed by OpenSM on ibsim, every subnet of it; Ethernet's files are read by the
 switches' checkers and by FRR. The small fabric of FRR routers that `prove` also raises is left out:
 it is scaled down to one of few shapes, which tests/prove/test_frr.py has.
-Findings of `balance` are not counted: where a link carries less than one destination on average, the
-limit is one, and OpenSM's ftree gives some link two. The shipped sites are held to their limits.
+Findings of `balance` are not counted: where a link carries less than one destination on average,
+the limit is one, and OpenSM's ftree gives some link two. The shipped sites are held to theirs.
 `FIREFLYER_PROOFS=200` tries so many; `make test-full` does.
 """
 
