@@ -357,11 +357,12 @@ def test_htsim_has_the_cables_between_leaves_of_hosts_and_spines(
 
 
 def test_astra_sims_analytical_back_ends_take_what_they_are_given(contents: Contents) -> None:
-    """Their parser wants lists of equal length; the congestion-aware one, one dimension."""
+    """Their parser wants equal lengths and two NPUs a dimension; the aware one, one dimension."""
     for path in (name for name in contents if name.startswith("astra-sim/analytical")):
         found = yaml.safe_load(text(contents, path))
         assert list(found) == ["topology", "npus_count", "bandwidth", "latency"]
         assert len({len(values) for values in found.values()}) == 1
+        assert all(count >= 2 for count in found["npus_count"])
         assert all(speed > 0 for speed in found["bandwidth"])
         dimensions = len(found["topology"])
         assert dimensions == 1 or path == "astra-sim/analytical.yml"

@@ -28,7 +28,7 @@ def slurm(fabric: Fabric, tree: Path) -> tuple[Finding, ...]:
     return (
         *read(tree, TREE, lambda text: _conf(TREE, text, "SwitchName", switches)),
         *read(tree, BLOCK, lambda text: _conf(BLOCK, text, "BlockName", blocks)),
-        *read(tree, BOTH, lambda text: _yaml(text, switches, blocks)),
+        *read(tree, BOTH, lambda text: topology_yaml(BOTH, text, switches, blocks)),
     )
 
 
@@ -116,7 +116,8 @@ def _names(text: str) -> tuple[Value, ...]:
         return (text,)
 
 
-def _yaml(
+def topology_yaml(
+    path: str,
     text: str,
     switches: Mapping[str, Mapping[str, Value]],
     blocks: Mapping[str, Mapping[str, Value]],
@@ -127,10 +128,10 @@ def _yaml(
         rows = list(_topologies(topologies))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
-        yield fault(BOTH, f"is no YAML: {error.problem}", line)
+        yield fault(path, f"is no YAML: {error.problem}", line)
         return
     except (AttributeError, KeyError, TypeError, ValueError, yaml.YAMLError) as error:
-        yield fault(BOTH, f"is no topology.yaml: {error!r}")
+        yield fault(path, f"is no topology.yaml: {error!r}")
         return
     planned: dict[str, Mapping[str, Value]] = {"topology tree": {"cluster_default": True}}
     planned |= {
@@ -146,7 +147,7 @@ def _yaml(
             planned["block_sizes"] = row
         else:
             planned[f"block {name}"] = {"nodes": row["Nodes"]}
-    yield from row_findings(BOTH, planned, rows)
+    yield from row_findings(path, planned, rows)
 
 
 def _topologies(topologies: Any) -> Iterator[Row]:

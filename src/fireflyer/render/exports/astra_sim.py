@@ -12,6 +12,8 @@ from fireflyer.render.exports.endpoints import adapters, delay_ns, trunks
 from fireflyer.render.exports.wiring import Files, Wiring
 
 BITS_PER_BYTE = 8
+_LEAST_NPUS = 2
+"""The analytical back ends refuse a dimension of fewer."""
 _AWARE = (
     "# Two dimensions: for the congestion-unaware back end. The aware one takes a zone's file.\n"
 )
@@ -56,22 +58,25 @@ def _analytical(wiring: Wiring) -> Files:
     ways = [cable.length_m for cable in wiring.links if cable.host]
     latency = 2 * delay_ns(max(ways)) if ways else 0
     interzone = fabric.intent.fabric.interzone
+    inside = {
+        tree: ("Switch", count, gbps / BITS_PER_BYTE, latency) for tree, count in npus.items()
+    }
     if interzone is None or len(fabric.zones) == 1 or not smallest:
-        yield "analytical.yml", _dimensions(("Switch", smallest, gbps / BITS_PER_BYTE, latency))
+        if smallest >= _LEAST_NPUS:
+            tree = min(npus, key=lambda name: npus[name])
+            yield "analytical.yml", _dimensions(inside[tree])
         return
     share = gbps * interzone.links_per_zone / BITS_PER_BYTE / smallest
     between = [c.length_m for c in fabric.cables if c.role == "interzone"]
-    yield (
-        "analytical.yml",
-        _AWARE
-        + _dimensions(
-            ("Switch", smallest, gbps / BITS_PER_BYTE, latency),
-            ("Switch", len(fabric.zones), share, 2 * delay_ns(max(between))),
-        ),
-    )
-    for tree, count in npus.items():
-        one = ("Switch", count, gbps / BITS_PER_BYTE, latency)
-        yield f"analytical-{tree}.yml", _dimensions(one)
+    zones = ("Switch", len(fabric.zones), share, 2 * delay_ns(max(between)))
+    least = ("Switch", smallest, gbps / BITS_PER_BYTE, latency)
+    if smallest >= _LEAST_NPUS:
+        yield "analytical.yml", _AWARE + _dimensions(least, zones)
+    else:
+        yield "analytical.yml", _dimensions(zones)
+    for tree, dimension in inside.items():
+        if dimension[1] >= _LEAST_NPUS:
+            yield f"analytical-{tree}.yml", _dimensions(dimension)
 
 
 def _dimensions(*dimensions: tuple[str, int, float, int]) -> str:

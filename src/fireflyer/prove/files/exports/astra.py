@@ -93,21 +93,25 @@ def _compared(
 
 
 def _dimensions(fabric: Fabric, links: list[Link]) -> dict[str, list[tuple[int, float, int]]]:
-    """Return end points, GB/s and ns of each dimension, by the file of the analytical back end."""
+    """Return end points, GB/s and ns of each dimension, by the file of the analytical back end.
+
+    A dimension has two end points at least: the back end refuses less.
+    """
     compute = [p for node in fabric.nodes_of(Role.COMPUTE) for p in node.ports]
     count = Counter(port.tree for port in compute)
     hosts = [delay_ns(link.cable.length_m) for link in links if link.host]
     between = [link.cable for link in links if link.cable.role is CableRole.INTERZONE]
     speed, delay = links[0].cable.gbps / 8, 2 * max(hosts, default=0)
     smallest = min(count[tree] for tree in fabric.trees)
-    files = {"analytical": [(smallest, speed, delay)]}
+    inside = {tree: [(count[tree], speed, delay)] for tree in fabric.trees if count[tree] > 1}
+    files = {"analytical": [(smallest, speed, delay)] if smallest > 1 else []}
     if between and smallest:
         out = sum(fabric.switch[c.a.device].tree == fabric.trees[0] for c in between)
         longest = 2 * max(delay_ns(cable.length_m) for cable in between)
         share = speed * out / smallest
         files["analytical"].append((len(fabric.zones), float(f"{share:.6g}"), longest))
-        files |= {f"analytical-{tree}": [(count[tree], speed, delay)] for tree in fabric.trees}
-    return files
+        files |= {f"analytical-{tree}": dimensions for tree, dimensions in inside.items()}
+    return {name: dimensions for name, dimensions in files.items() if dimensions}
 
 
 def _analytical(path: str, text: str, plan: list[tuple[int, float, int]]) -> Iterator[Finding]:

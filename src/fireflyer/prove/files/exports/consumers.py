@@ -8,9 +8,12 @@ from typing import TypeAlias
 
 from fireflyer.model.fabric import Fabric
 from fireflyer.prove.files.exports.astra import astra_sim
+from fireflyer.prove.files.exports.device_lists import librenms, oxidized
 from fireflyer.prove.files.exports.dhcp import dhcp
 from fireflyer.prove.files.exports.ethernet import ptm
 from fireflyer.prove.files.exports.ibdm import ibdiagnet
+from fireflyer.prove.files.exports.index import index
+from fireflyer.prove.files.exports.kubernetes import kubernetes
 from fireflyer.prove.files.exports.labs import air, containerlab, netlab
 from fireflyer.prove.files.exports.links import Link, links_of
 from fireflyer.prove.files.exports.monitoring import prometheus
@@ -31,8 +34,12 @@ CONSUMERS: tuple[Consumer, ...] = (
     hfreduce,
     htsim,
     ibdiagnet,
+    index,
+    kubernetes,
+    librenms,
     nccl,
     netlab,
+    oxidized,
     prometheus,
     ptm,
     simgrid,

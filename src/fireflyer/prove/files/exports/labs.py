@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from netaddr import IPAddress
+
 from fireflyer.model.fabric import Fabric, Node, Switch
 from fireflyer.prove.files import plain_json
 from fireflyer.prove.files.exports.links import End, Link, pair
@@ -56,7 +58,7 @@ def _clab(fabric: Fabric, links: list[Link], path: str, text: str) -> Iterator[F
     for key, value in (
         ("network", f"{fabric.intent.name}-mgmt"),
         ("ipv4-subnet", str(fabric.networks["management"])),
-        ("ipv4-gw", fabric.intent.addresses.gateway),
+        ("ipv4-gw", fabric.intent.addresses.gateway or _free(fabric)),
     ):
         if management.get(key) != value:
             yield fault(path, f"mgmt: {key} is {management.get(key)}, planned {value}")
@@ -70,6 +72,17 @@ def _clab(fabric: Fabric, links: list[Link], path: str, text: str) -> Iterator[F
         ends = [str(end).partition(":")[::2] for end in _list(_mapping(link).get("endpoints"))]
         seen.append([(device, port) for device, port in ends])
     yield from _links(path, links, seen, _names_in_containerlab)
+
+
+def _free(fabric: Fabric) -> str:
+    """Return the highest address of the management network that no device has."""
+    network = fabric.networks["management"]
+    taken = {int(device.management) for device in fabric.switches}
+    taken |= {int(device.management) for device in fabric.nodes}
+    last = network.last - 1
+    while last in taken:
+        last -= 1
+    return str(IPAddress(last, network.version))
 
 
 def _names_in_containerlab(link: Link, end: End) -> set[str]:

@@ -16,6 +16,8 @@ from fireflyer.verify.rows import Row, Value, fault, row_findings
 
 METRIC = "fireflyer_expected_link"
 NODE_EXPORTER, SNMP = 9100, 161
+GNMI = {"sonic": 8080, "nvue": 9339, "eos": 6030}
+"""The port in `GNMI` of SONiC's file; the vendors' defaults, which the others leave."""
 PREFIX = "fabric_"
 """Of a target's labels: a label of the same name in a metric would hide one without it."""
 _SAMPLE = re.compile(r"^([a-zA-Z_:][\w:]*)\{([^}]*)\}\s+(\S+)$")
@@ -24,7 +26,7 @@ _LABEL = re.compile(r'([a-zA-Z_]\w*)="([^"]*)"(?:,|$)')
 
 def prometheus(fabric: Fabric, links: list[Link], tree: Path) -> Iterator[Finding]:
     """Yield where targets or expected links differ."""
-    kind = fabric.tree_kind
+    kind, port = fabric.tree_kind, _port(fabric)
     nodes = {
         f"{node.management}:{NODE_EXPORTER}": {
             f"{PREFIX}device": node.name,
@@ -35,13 +37,13 @@ def prometheus(fabric: Fabric, links: list[Link], tree: Path) -> Iterator[Findin
         for node in fabric.nodes
     }
     switches = {
-        f"{switch.management}:{SNMP}": {
+        f"{switch.management}:{port}": {
             f"{PREFIX}device": switch.name,
             f"{PREFIX}role": str(switch.layer),
             f"{PREFIX}{kind}": switch.tree or "",
             f"{PREFIX}rack": switch.place.rack,
         }
-        for switch in fabric.switches
+        for switch in (fabric.switches if port else ())
     }
     for name, targets in (("nodes", nodes), ("switches", switches)):
         path = f"exports/prometheus/{name}.json"
@@ -51,6 +53,16 @@ def prometheus(fabric: Fabric, links: list[Link], tree: Path) -> Iterator[Findin
         yield from read(tree, path, lambda text: _targets(path, text, plan))  # noqa: B023 - called at once
     path = "exports/prometheus/expected.prom"
     yield from read(tree, path, lambda text: _samples(links, path, text))
+
+
+def _port(fabric: Fabric) -> int | None:
+    """Return where a switch answers; None where its configuration turns monitoring off."""
+    how, system = fabric.intent.switch_management.monitoring, fabric.system
+    if how == "none":
+        return None
+    if system == "frr":  # a Linux host, like a node
+        return NODE_EXPORTER
+    return GNMI[system] if how == "gnmi" and system in GNMI else SNMP
 
 
 def _targets(path: str, text: str, plan: dict[str, dict[str, Value]]) -> Iterator[Finding]:

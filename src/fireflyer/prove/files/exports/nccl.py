@@ -19,11 +19,11 @@ _ADAPTER = {True: "0x020000", False: "0x020700"}
 
 
 def nccl(fabric: Fabric, links: list[Link], tree: Path) -> Iterator[Finding]:
-    """Yield where the file of a model with GPUs differs."""
+    """Yield where the file of a model with GPUs and a known CPUID differs."""
     models = {node.model.name: node.model for node in fabric.nodes_of(Role.COMPUTE)}
     for name, model in models.items():
         path = f"exports/nccl/{name}.xml"
-        if model.gpus:
+        if model.gpus and model.cpus.cpuid is not None:
             yield from read(tree, path, lambda text: _system(path, text, model, fabric))  # noqa: B023 - called at once
 
 
