@@ -19,8 +19,8 @@ from fireflyer.prove.prove import READERS
 from fireflyer.render import batches
 from fireflyer.render.tree import write_tree
 
-NOT_READ = {"netbox", "README.md", "kubernetes", "librenms", "oxidized"}
-"""Exports without a reader here: a check suite reads NetBox's forms, the hash sees the others."""
+NOT_READ = {"netbox"}
+"""Exports without a reader here: a check suite reads NetBox's forms."""
 STANDBY: dict[str, Any] = {
     "cluster.management.nodes": 2,
     "cluster.services.subnet_manager": ["mg01", "mg02"],
