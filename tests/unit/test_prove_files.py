@@ -19,8 +19,8 @@ from fireflyer.prove.prove import READERS
 from fireflyer.render import batches
 from fireflyer.render.tree import write_tree
 
-NOT_READ = {"netbox"}
-"""Exports without a reader here: a check suite reads NetBox's forms."""
+NOT_READ = {"netbox", "nautobot"}
+"""Exports without a reader here: a check suite reads NetBox's forms, and Nautobot's are made of them."""
 STANDBY: dict[str, Any] = {
     "cluster.management.nodes": 2,
     "cluster.services.subnet_manager": ["mg01", "mg02"],

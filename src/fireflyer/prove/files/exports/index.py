@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,15 +24,29 @@ def index(fabric: Fabric, links: list[Link], tree: Path) -> Iterator[Finding]:
     yield from read(tree, path, lambda text: _page(fabric, tree / "exports", path, text))
 
 
+def _rendered(folder: Path) -> dict[str, set[str]]:
+    """Return the files of each folder by the manifest, or those that are there without one.
+
+    A file that is missing is its own reader's finding.
+    """
+    try:
+        manifest = json.loads((folder.parent / "manifest.json").read_bytes())
+        listed = [str(file["path"]) for file in manifest["files"]]
+    except (OSError, ValueError, KeyError, TypeError):  # the manifest has a check of its own
+        listed = [str(f.relative_to(folder.parent)) for f in folder.rglob("*") if f.is_file()]
+    files: dict[str, set[str]] = {}
+    for path in listed:
+        top, _, rest = path.removeprefix("exports/").partition("/")
+        if path.startswith("exports/") and rest:
+            files.setdefault(top, set()).add(rest)
+    return files
+
+
 def _page(fabric: Fabric, folder: Path, path: str, text: str) -> Iterator[Finding]:
     head, *lines = text.splitlines() or [""]
     if head != f"# Exports of {fabric.intent.name}":
         yield fault(path, f"the title is {head}", 1)
-    files = {
-        place.name: {str(f.relative_to(place)) for f in place.rglob("*") if f.is_file()}
-        for place in sorted(folder.iterdir())
-        if place.is_dir()
-    }
+    files = _rendered(folder)
     plan: dict[str, dict[str, Value]] = {
         name: {
             "for": EXPORTS[name].program,
