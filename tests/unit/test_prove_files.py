@@ -20,7 +20,7 @@ from fireflyer.render import batches
 from fireflyer.render.tree import write_tree
 
 NOT_READ = {"netbox", "nautobot"}
-"""Exports without a reader here: a check suite reads NetBox's forms, and Nautobot's are made of them."""
+"""Exports without a reader here: a check suite reads NetBox's forms."""
 STANDBY: dict[str, Any] = {
     "cluster.management.nodes": 2,
     "cluster.services.subnet_manager": ["mg01", "mg02"],
