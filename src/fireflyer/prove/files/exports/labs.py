@@ -88,7 +88,7 @@ def _free(fabric: Fabric) -> str:
 def _names_in_containerlab(link: Link, end: End) -> set[str]:
     if link.host and end is link.a:
         return {f"eth{end.number}", end.port}
-    names = {f"eth{end.number}", end.port}
+    names = {f"eth{end.number}", f"swp{end.number}", end.port}
     if "/" in end.port:  # a name of an interface in Linux cannot have it
         names.add(end.port.replace("Ethernet", "eth").replace("/", "_"))
     return names
