@@ -13,7 +13,17 @@ from typing import TypeAlias
 from tests.mutations.text import LISTS, comment_of, family
 
 Edit: TypeAlias = Callable[[random.Random, str, str], str | None]
-_CLOSED = ("fabric.net", "topology.txt", "nodes.txt", ".topo", ".ibnl", ".prom", ".dot", ".py")
+_CLOSED = (
+    "router.db",
+    "fabric.net",
+    "topology.txt",
+    "nodes.txt",
+    ".topo",
+    ".ibnl",
+    ".prom",
+    ".dot",
+    ".py",
+)
 """Endings of formats in which blanks or comments are not known to have no meaning."""
 _ANY_ORDER = ("cables.csv", "materials.csv", "racks.csv", "devices.csv", "interfaces.csv")
 

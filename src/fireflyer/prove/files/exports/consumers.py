@@ -13,6 +13,7 @@ from fireflyer.prove.files.exports.dhcp import dhcp
 from fireflyer.prove.files.exports.ethernet import ptm
 from fireflyer.prove.files.exports.ibdm import ibdiagnet
 from fireflyer.prove.files.exports.index import index
+from fireflyer.prove.files.exports.inventories import nautobot, netbox_places
 from fireflyer.prove.files.exports.kubernetes import kubernetes
 from fireflyer.prove.files.exports.labs import air, containerlab, netlab
 from fireflyer.prove.files.exports.links import Link, links_of
@@ -37,7 +38,9 @@ CONSUMERS: tuple[Consumer, ...] = (
     index,
     kubernetes,
     librenms,
+    nautobot,
     nccl,
+    netbox_places,
     netlab,
     oxidized,
     prometheus,
