@@ -59,7 +59,7 @@ def _page(fabric: Fabric, folder: Path, path: str, text: str) -> Iterator[Findin
     }
     rows = []
     for number, line in enumerate(lines, start=2):
-        if match := _ROW.match(line):
+        if match := _ROW.match(line.rstrip()):
             name, program, load, listed = match.groups()
             more = _MORE.search(listed)
             named = re.findall(r"`([^`]+)`", listed)
