@@ -186,7 +186,7 @@ def test_a_port_of_the_wrong_kind_is_refused() -> None:
     (problem,) = refused.value.problems
     assert str(problem).endswith(
         "cluster.fabric.leaf.model is lab-8-roce: port of the wrong kind: no cable of"
-        " ethernet-400g joins qsfp-dd to osfp with 2 ports a cage (8 host cable(s), such as"
+        " ethernet-400g joins qsfp-dd to osfp with 2 ports a cage (6 host cable(s), such as"
         " a-cn0001/1 to p1-leaf01/1); choose a model with other ports, or add an offer to"
         " hardware/cables/ethernet-400g.yml"
     )

@@ -22,6 +22,7 @@ from fireflyer.render.exports import dhcp
 from fireflyer.render.exports.wiring import wiring
 
 MACS = {"a-leaf01": "b8:59:9f:00:00:01", "a-cn0001": "0c:42:a1:ab:cd:01"}
+LAYERS = ("leaf01", "leaf02", "leaf03", "spine01", "spine02")
 ONIE = "http://10.89.0.1/image.bin"
 
 
@@ -29,7 +30,11 @@ def fabric_of(make_site: MakeSite, system: str, *, ztp_url: bool = True) -> Fabr
     urls = {"ztp_url": "http://10.89.0.1", "onie_image_url": ONIE} if ztp_url else {}
     changes = {"cluster.fabric.system": system, "cluster.switch_management": urls}
     site = make_site("lab", ETHERNET | changes)
-    rows = "".join(f"{name},,,{mac},\n" for name, mac in MACS.items())
+    names = [f"{zone}-{layer}" for zone in "ab" for layer in LAYERS] + ["interzone01"]
+    rows = "".join(
+        f"{name},SN-{name if name in names else ''},,{MACS.get(name, '')},\n"
+        for name in dict.fromkeys([*names, *MACS])
+    )
     (site / "assets.csv").write_text(f"name,serial,guid,mac,bmc_mac\n{rows}")
     return design(load_site(site))
 

@@ -308,7 +308,7 @@ def test_the_papers_three_layer_trees_of_40_port_switches(
             "pitch_m": 0.5,
             "row_pitch_m": 1.0,
             "nodes": {"compute": 2, "storage": 1},
-            "network": {"rows": 4, "per_row": 10, "devices": 40},
+            "network": {"rows": 6, "per_row": 10, "devices": 27},
         },
         "cluster.addresses": {
             "management": "10.0.0.0/16",

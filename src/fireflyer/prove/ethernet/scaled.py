@@ -61,7 +61,7 @@ def scaled_down(fabric: Fabric) -> Fabric:
 
 def _nodes(shape: Shape) -> int:
     """Return how many compute nodes give every leaf of a tree a host."""
-    return -(-shape.host_leaves // shape.rails[Role.COMPUTE])
+    return -(-shape.leaves // shape.rails[Role.COMPUTE])
 
 
 def _fewer_switches(fabric: FabricIntent, catalogue: Catalogue) -> tuple[FabricIntent, Catalogue]:
