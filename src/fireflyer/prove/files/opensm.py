@@ -13,7 +13,7 @@ from pathlib import Path
 from fireflyer.design.routing_order import routing_order
 from fireflyer.design.subnets import subnet_fabric
 from fireflyer.design.traffic import arbitration, operational_vls, sl_to_vl
-from fireflyer.model.fabric import Fabric, Layer, NodePort, Role, topmost
+from fireflyer.model.fabric import CableRole, Fabric, Layer, NodePort, Role, topmost
 from fireflyer.prove.files.opensm_instances import instance_findings
 from fireflyer.prove.files.partitions import partition_findings
 from fireflyer.prove.files.qos_policy import policy_findings
@@ -82,12 +82,14 @@ def _options(part: Fabric, port: NodePort, priority: int) -> dict[str, Value]:
     traffic, (subnet,) = part.intent.traffic, part.subnets
     lanes = len({row.vl for row in traffic.classes})
     three_layers = any(switch.layer is Layer.CORE for switch in part.switches)
+    leaves = {cable.z.device for cable in part.cables if cable.role is CableRole.HOST}
+    ftree = three_layers and len(leaves) >= 2
     installed = f"{INSTALLED}/{subnet.folder}".rstrip("/")
     options: dict[str, Value] = {
         "guid": port.guid.value,
         "subnet_prefix": int(subnet.prefix, 16),
         "sm_priority": priority,
-        "routing_engine": "ftree,updn" if three_layers else "updn",
+        "routing_engine": "ftree,updn" if ftree else "updn",
         "root_guid_file": f"{installed}/root-guids.conf",
         "guid_routing_order_file": f"{installed}/guid-routing-order.conf",
         "node_name_map_name": f"{installed}/node-name-map.conf",
@@ -104,7 +106,7 @@ def _options(part: Fabric, port: NodePort, priority: int) -> dict[str, Value]:
         "qos_vlarb_low": _pairs(arbitration(traffic, "low")),
         "qos_sl2vl": ",".join(str(lane) for lane in sl_to_vl(traffic)),
     }
-    if not three_layers:  # fat-tree routing counts every adapter alike
+    if not ftree:  # fat-tree routing counts every adapter alike
         options["cn_guid_file"] = f"{installed}/cn-guids.conf"
         options["io_guid_file"] = f"{installed}/io-guids.conf"
     if subnet.folder:
