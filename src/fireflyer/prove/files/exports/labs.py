@@ -216,11 +216,12 @@ def _nodes(fabric: Fabric, path: str, nodes: Mapping[str, Tree]) -> Iterator[Fin
 
 
 def _general(fabric: Fabric, name: str, fields: Mapping[str, Value]) -> dict[str, Value]:
-    """Return a node's fields with its own name, addresses and role as what they are."""
+    """Return a node's fields with its own name, model, addresses and role as what they are."""
     device: Switch | Node = fabric.switch.get(name) or fabric.node[name]
     role = device.layer if isinstance(device, Switch) else device.role
     own = {
         re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])"): "its own name",
+        re.compile(rf"(?<!\w){re.escape(device.model.name)}(?![\w-])"): "its model",
         re.compile(rf"(?<![\d.]){re.escape(str(device.management))}(?![\d.])"): "its management",
         re.compile(rf"(?<![\d.]){re.escape(str(device.loopback))}(?![\d.])"): "its loopback",
     }
