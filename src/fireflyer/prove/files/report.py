@@ -205,6 +205,9 @@ def _details(fabric: Fabric, page: _Page) -> Iterator[Finding]:
         zones = Counter(node.zone for node in fabric.nodes_of(role))
         if zones and len(fabric.zones) > 1:
             planned.append(", ".join(f"{count:,} in {zone}" for zone, count in zones.items()))
+    compute = next(fabric.nodes_of(Role.COMPUTE), None)
+    if compute is not None and compute.model.gpus:
+        planned.append(f"{len(compute.model.gpus)} {compute.model.gpus[0].model} a node")
     for text in planned:
         if text not in page.details:
             yield fault(PATH, f"no tile says {text}")

@@ -43,7 +43,7 @@ def _rendered(folder: Path) -> dict[str, set[str]]:
 
 
 def _page(fabric: Fabric, folder: Path, path: str, text: str) -> Iterator[Finding]:
-    head, *lines = text.splitlines() or [""]
+    head, *lines = [line.rstrip() for line in text.splitlines()] or [""]
     if head != f"# Exports of {fabric.intent.name}":
         yield fault(path, f"the title is {head}", 1)
     files = _rendered(folder)
@@ -59,7 +59,7 @@ def _page(fabric: Fabric, folder: Path, path: str, text: str) -> Iterator[Findin
     }
     rows = []
     for number, line in enumerate(lines, start=2):
-        if match := _ROW.match(line.rstrip()):
+        if match := _ROW.match(line):
             name, program, load, listed = match.groups()
             more = _MORE.search(listed)
             named = re.findall(r"`([^`]+)`", listed)
