@@ -88,7 +88,7 @@ EIGHT_PLANES: Final[dict[str, Any]] = INFINIBAND_PLANES | {
     "cluster.fabric.leaf.count": 2,
     "cluster.storage": {"model": "lab-eight-storage", "nodes": 1},
     "cluster.management": {"model": "lab-eight-management", "nodes": 2},
-    "cluster.racks.network.devices": 40,
+    "cluster.racks.network.per_row": 2,
     "cluster.addresses.blocks.switch": {"first": 141, "size": 100},
     "cluster.addresses.blocks.compute": {"first": 41, "size": 100},
 }
