@@ -28,7 +28,8 @@ EVEN = 1.02
 EVEN_CLASS_BETWEEN_ZONES = 1.5
 """The same for one class on the links between zones: routing evens their sum."""
 EVEN_FAT_TREE = 1.1
-"""The same for fat-tree routing (three layers), which evens all classes together alone."""
+"""The same for fat-tree routing (three layers), which evens all classes together alone; and one
+destination more, as it counts every switch's ports for themselves."""
 PART_LEAVES = 2
 """Destinations more, where leaves have other than a multiple of their uplinks in hosts: the
 hosts of such a leaf shift what follows them in the routing order, at that leaf alone."""
@@ -53,7 +54,7 @@ class LinkLoad:
     links: int
     """Of the layer."""
     idle: int
-    """Links without a flow in groups with at least as many destinations as links."""
+    """Links without a flow in groups with two destinations a link or more."""
     group: str
     maximum: float
     """Destinations on the fullest link of the group."""
@@ -126,7 +127,7 @@ def _tolerance(fabric: Fabric, pattern: _Pattern, whole: bool) -> Callable[[str,
         even = EVEN_FAT_TREE if fat_tree else EVEN
         if by_class and "interzone" in layer:
             even = EVEN_CLASS_BETWEEN_ZONES
-        spare = PART_LEAVES if by_class and not whole else 0
+        spare = PART_LEAVES if by_class and not whole else int(fat_tree)
         return math.ceil(round(mean * even, 6)) + spare
 
     return limit
@@ -213,7 +214,7 @@ class _Layers:
         if math.isinf(bound):
             maximum, mean, bound, worst = max(rows, key=lambda row: row[0] / row[1])
         gbps = self._fabric.family.gbps
-        idle = sum(int((of_group[g] == 0).sum()) for _, mean_of, _, g in rows if mean_of >= 1.0)
+        idle = sum(int((of_group[g] == 0).sum()) for _, mean_of, _, g in rows if mean_of >= 2.0)
         return LinkLoad(
             pattern=pattern,
             layer=layer,
