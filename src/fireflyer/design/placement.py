@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from itertools import chain
 from math import gcd
 
 from fireflyer.model.fabric import Port
@@ -157,10 +156,9 @@ def _by_unit(ports: Sequence[LeafPorts], leaves_per_pod: int, demand: Demand) ->
     rails = demand.rails
     for unit in _units(ports, leaves_per_pod, rails):
         targets = [unit[rail % len(unit)] for rail in range(rails)]
-        left = demand.per_leaf
-        while left != 0 and all(leaf.free >= targets.count(leaf) for leaf in unit):
+        room = min(leaf.free // targets.count(leaf) for leaf in unit)
+        for _ in range(room if demand.per_leaf is None else min(room, demand.per_leaf)):
             yield from (leaf.take_low() for leaf in targets)
-            left = None if left is None else left - 1
     while any(leaf.free for leaf in ports):  # a node's adapters on different leaves if possible
         chosen = sorted(range(len(ports)), key=lambda index: (-ports[index].free, index))[:rails]
         targets = [ports[chosen[rail % len(chosen)]] for rail in range(rails)]
@@ -170,8 +168,4 @@ def _by_unit(ports: Sequence[LeafPorts], leaves_per_pod: int, demand: Demand) ->
 def _units(ports: Sequence[LeafPorts], leaves_per_pod: int, rails: int) -> list[list[LeafPorts]]:
     """Return the scalable units: as many leaves as a node has adapters, within one pod."""
     pods = (ports[first : first + leaves_per_pod] for first in range(0, len(ports), leaves_per_pod))
-    return list(
-        chain.from_iterable(
-            ([*pod[first : first + rails]] for first in range(0, len(pod), rails)) for pod in pods
-        )
-    )
+    return [[*pod[first : first + rails]] for pod in pods for first in range(0, len(pod), rails)]

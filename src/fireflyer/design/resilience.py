@@ -72,11 +72,11 @@ class _Losses:
         self.managed = Managed(fabric, self.graphs, self.interzone)
 
     def all(self) -> Iterator[Loss]:
-        gateways = dict.fromkeys(a for a, _ in self.interzone)
+        gateways = self.fabric.gateways
         leaves = [leaf for leaf in self.fabric.switches_of(Layer.LEAF) if leaf.name not in gateways]
         yield self._switch("leaf", [leaf.name for leaf in leaves])
         if gateways:
-            yield self._switch("gateway leaf", list(gateways))
+            yield self._switch("gateway leaf", gateways)
         yield self._switch("spine", [name for g in self.graphs.values() for name in g.spines])
         if cores := [name for graph in self.graphs.values() for name in graph.cores]:
             yield self._switch("core", cores)
@@ -110,7 +110,7 @@ class _Losses:
         for device in devices:
             content.setdefault(device.place.rack, set()).add(device.name)
         yield self._worst("network rack", [(rack, content[rack]) for rack in network])
-        gateways = {a for a, _ in self.interzone}
+        gateways = set(self.fabric.gateways)
         if across := [(rack, content[rack]) for rack in network if content[rack] & gateways]:
             yield self._worst("rack of a gateway", across)
         others = [(rack, held) for rack, held in content.items() if rack not in network]

@@ -40,9 +40,13 @@ def routing_engine(fabric: Fabric) -> str:
 
     ftree refuses a fabric whose hosts are all on one leaf.
     """
-    three_layers = any(fabric.switches_of(Layer.CORE))
     with_hosts = {port.leaf.device for port in fabric.node_port.values()}
-    return "ftree,updn" if three_layers and len(with_hosts) > 1 else "updn"
+    return "ftree,updn" if has_three_layers(fabric) and len(with_hosts) > 1 else "updn"
+
+
+def has_three_layers(fabric: Fabric) -> bool:
+    """Return whether destinations are spread by fat-tree routing and not by the order."""
+    return any(fabric.switches_of(Layer.CORE))
 
 
 def routing_order(fabric: Fabric, trees: Iterable[str]) -> tuple[End, ...]:
@@ -53,7 +57,7 @@ def routing_order(fabric: Fabric, trees: Iterable[str]) -> tuple[End, ...]:
         for port in node.ports:
             if port.tree in wanted:
                 of_leaf.setdefault(port.leaf.device, []).append((node, port))
-    ways = _uplinks(fabric)
+    ways = fabric.leaf_uplinks[next(fabric.switches_of(Layer.LEAF)).name]
     blocks = {
         tree: [
             of_leaf[leaf.name]
@@ -64,17 +68,11 @@ def routing_order(fabric: Fabric, trees: Iterable[str]) -> tuple[End, ...]:
     }
     order: list[End] = []
     tail: list[End] = []
-    rest = {tree: [b for b in found if len(b) % ways] for tree, found in blocks.items()}
-    for tree, found in blocks.items():
-        last = _uneven(rest[tree], ways, len(tail), Counter())
-        slots = Counter(
-            (len(tail) + index) % ways
-            for index, (node, _) in enumerate(last)
-            if node.role is Role.STORAGE
-        )
-        tail += last
+    for found in blocks.values():
+        storage: Counter[int] = Counter()
+        tail += _uneven([b for b in found if len(b) % ways], ways, len(tail), storage)
         whole = [block for block in found if not len(block) % ways]
-        hosts = iter(_best(whole, ways, slots))
+        hosts = iter(_best(whole, ways, storage))
         order += _interleaved([list(islice(hosts, len(block))) for block in whole])
     return (*order, *tail)
 
@@ -85,13 +83,6 @@ def _interleaved(blocks: Sequence[Block]) -> Iterator[End]:
     for first in range(half):
         for block in blocks[first::half]:
             yield from block
-
-
-def _uplinks(fabric: Fabric) -> int:
-    """Return the number of cables from a leaf to spines."""
-    leaf = next(fabric.switches_of(Layer.LEAF))
-    spines = {switch.name for switch in fabric.switches_of(Layer.SPINE)}
-    return sum(c.a.device == leaf.name and c.z.device in spines for c in fabric.cables)
 
 
 def _best(blocks: Sequence[Block], ways: int, storage: Counter[int]) -> list[End]:
@@ -105,35 +96,29 @@ def _best(blocks: Sequence[Block], ways: int, storage: Counter[int]) -> list[End
     best: list[End] = []
     least = -1
     for first in range(ways):
-        order = _arrange(blocks, ways, 0, first, storage.copy())
         used = storage.copy()
-        for index, (node, _) in enumerate(order):
-            used[index % ways] += node.role is Role.STORAGE
+        order = _arrange(blocks, ways, first, used)
         uneven = sum(count * count for count in used.values())
         if least < 0 or uneven < least:
             best, least = order, uneven
     return best
 
 
-def _arrange(
-    blocks: Iterable[Block], ways: int, position: int, first: int, storage: Counter[int]
-) -> list[End]:
+def _arrange(blocks: Iterable[Block], ways: int, first: int, storage: Counter[int]) -> list[End]:
     """Return the hosts of blocks in order: compute takes ways in turn, from `first` on.
 
     Args:
-        blocks: leaf by leaf; each has as many hosts as a multiple of `ways`.
+        blocks: leaf by leaf; each has as many hosts as a multiple of `ways`, so each begins at
+            way 0.
         ways: uplinks of a leaf.
-        position: of the first host in the whole order.
         first: way of the first compute node.
         storage: destinations so far by way; counted on.
     """
     order: list[End] = []
     turn = first
     for block in blocks:
-        start = (position + len(order)) % ways
-        computes = sum(node.role is Role.COMPUTE for node, _ in block)
-        order += _filled(block, start, (turn - start) % ways, ways, storage)
-        turn = (turn + computes) % ways
+        order += _filled(block, 0, turn, ways, storage)
+        turn = (turn + sum(node.role is Role.COMPUTE for node, _ in block)) % ways
     return order
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -319,6 +320,19 @@ class Fabric:
         ends = {cable.a: cable.z for cable in self.cables}
         ends.update({cable.z: cable.a for cable in self.cables})
         return ends
+
+    @cached_property
+    def gateways(self) -> tuple[str, ...]:
+        """The leaves that lead to the switches between zones, one a zone."""
+        between = (c.a.device for c in self.cables if c.role is CableRole.INTERZONE)
+        return tuple(dict.fromkeys(between))
+
+    @cached_property
+    def leaf_uplinks(self) -> Mapping[str, int]:
+        """Number of cables from each leaf to spines."""
+        leaves = {switch.name for switch in self.switches_of(Layer.LEAF)}
+        tree = (cable.a.device for cable in self.cables if cable.role is CableRole.TREE)
+        return Counter(lower for lower in tree if lower in leaves)
 
     @property
     def is_ethernet(self) -> bool:

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fireflyer.model.fabric import Fabric, NodePort, Role
-from fireflyer.verify.routing import RoutedSubnet
+from fireflyer.verify.routing import Ints, RoutedSubnet
 
-Ints: TypeAlias = NDArray[np.int32]
 Indices: TypeAlias = NDArray[np.intp]
 MAX_HOPS = 16
 
@@ -37,7 +36,6 @@ class Hops:
     roles: tuple[Role, ...]
     trees: Ints
     """D: index of the end port's zone or plane."""
-    names: tuple[str, ...]
     rails: Ints
     """D: the node's adapter in its tree, from 0."""
     leaf_ports: Ints
@@ -68,12 +66,12 @@ def paths(fabric: Fabric, subnet: RoutedSubnet) -> Hops:
     at = dict(
         zip(subnet.end_port[switch, port].tolist(), zip(switch, port, strict=True), strict=True)
     )
-    ends: list[tuple[str, Role, NodePort, int]] = []
+    ends: list[tuple[Role, NodePort, int]] = []
     for node in fabric.nodes:
         for end in node.ports:
             lid = subnet.lids.get(end.guid.value, 0)
             if lid in at and end.tree in index:
-                ends.append((f"{node.name} {end.hca}", node.role, end, lid))
+                ends.append((node.role, end, lid))
     lids = np.array([lid for *_, lid in ends], dtype=np.int32)
     leaves, at_row = np.unique(
         np.array([at[lid][0] for *_, lid in ends], dtype=np.intp), return_inverse=True
@@ -84,10 +82,9 @@ def paths(fabric: Fabric, subnet: RoutedSubnet) -> Hops:
         leaves=leaves,
         lids=lids,
         at_row=at_row,
-        roles=tuple(role for _, role, _, _ in ends),
-        trees=np.array([index[end.tree] for _, _, end, _ in ends], dtype=np.int32),
-        names=tuple(name for name, *_ in ends),
-        rails=np.array([end.rail for _, _, end, _ in ends], dtype=np.int32),
+        roles=tuple(role for role, _, _ in ends),
+        trees=np.array([index[end.tree] for _, end, _ in ends], dtype=np.int32),
+        rails=np.array([end.rail for _, end, _ in ends], dtype=np.int32),
         leaf_ports=np.array([at[lid][1] for *_, lid in ends], dtype=np.int32),
         steps=tuple(_steps(subnet, leaves, lids)),
     )

@@ -16,12 +16,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fireflyer.design.routing_order import has_three_layers
 from fireflyer.model.fabric import Fabric, Layer, Role
 from fireflyer.verify.finding import Finding
 from fireflyer.verify.hops import Hops
 
 Floats: TypeAlias = NDArray[np.float64]
-Bools: TypeAlias = NDArray[np.bool_]
 
 EVEN = 1.02
 """A link may carry this times the mean, rounded up to whole destinations."""
@@ -98,27 +98,17 @@ def link_loads(fabric: Fabric, hops: Hops) -> tuple[LinkLoad, ...]:
 
 def whole_leaves(fabric: Fabric, hops: Hops) -> bool:
     """Return whether every leaf has a multiple of its uplinks in hosts; gateways may differ."""
-    gateways = {c.a.device for c in fabric.cables if c.z.device in _interzone(fabric)}
     hosts = np.bincount(hops.at_row, minlength=len(hops.leaves))
-    spines = {switch.name for switch in fabric.switches_of(Layer.SPINE)}
-    uplinks: dict[str, int] = {}
-    for cable in fabric.cables:
-        if cable.z.device in spines:
-            uplinks[cable.a.device] = uplinks.get(cable.a.device, 0) + 1
+    leaves = [hops.switches[leaf] for leaf in hops.leaves.tolist()]
     return all(
-        not count % uplinks.get(hops.switches[leaf], 1)
-        for leaf, count in zip(hops.leaves.tolist(), hosts.tolist(), strict=True)
-        if hops.switches[leaf] not in gateways
+        name in fabric.gateways or not count % fabric.leaf_uplinks[name]
+        for name, count in zip(leaves, hosts.tolist(), strict=True)
     )
-
-
-def _interzone(fabric: Fabric) -> set[str]:
-    return {switch.name for switch in fabric.switches_of(Layer.INTERZONE)}
 
 
 def _tolerance(fabric: Fabric, pattern: _Pattern, whole: bool) -> Callable[[str, float], float]:
     """Return the rule that gives a link's limit: layer, mean in destinations to destinations."""
-    fat_tree = any(fabric.switches_of(Layer.CORE))
+    fat_tree = has_three_layers(fabric)
     by_class = pattern.target is not None
 
     def limit(layer: str, mean: float) -> float:

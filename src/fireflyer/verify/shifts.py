@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fireflyer.design.routing_order import has_three_layers
 from fireflyer.model.fabric import Fabric, Layer, Role
 from fireflyer.verify.finding import Finding
 from fireflyer.verify.hops import Hops, Indices
@@ -48,7 +49,7 @@ class ShiftRate:
 def shift_rates(fabric: Fabric, hops: Hops) -> Iterator[ShiftRate]:
     """Yield the rates of shifts over the compute ports of every zone or plane, rail by rail."""
     limit = LEAST_RATE if whole_leaves(fabric, hops) else 0.0
-    if any(fabric.switches_of(Layer.CORE)):
+    if has_three_layers(fabric):
         limit = LEAST_RATE_FAT_TREE
     compute = np.array([role is Role.COMPUTE for role in hops.roles], dtype=bool)
     for number, tree in enumerate(fabric.trees):

@@ -32,8 +32,7 @@ def _fat_tree(fabric: Fabric, name: str) -> dict[str, dict[str, Value]]:
         if tier.get(c.a.device) is Layer.LEAF and tier.get(c.z.device) is Layer.SPINE
     )
     leaves = list(fabric.switches_of(Layer.LEAF, name))
-    gateways = {c.a.device for c in fabric.cables if c.role is CableRole.INTERZONE}
-    hosting = [leaf for leaf in leaves if leaf.name not in gateways]
+    hosting = [leaf for leaf in leaves if leaf.name not in fabric.gateways]
     leaf_up = max(up.values())
     leaf_down = leaves[0].model.ports - leaf_up
     if fabric.intent.fabric.layers != 2 or leaf_down % leaf_up:
