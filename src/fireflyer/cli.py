@@ -209,9 +209,9 @@ def _prove(options: argparse.Namespace) -> int:
 
     from fireflyer.design import design
     from fireflyer.load import load_site
-    from fireflyer.prove import prove, proved_groups
+    from fireflyer.prove import prove
     from fireflyer.prove.part import as_json, as_text
-    from fireflyer.render import batches
+    from fireflyer.render import GROUPS, batches
     from fireflyer.render.tree import write_tree
 
     fabric = design(load_site(options.site))
@@ -220,8 +220,7 @@ def _prove(options: argparse.Namespace) -> int:
         tree = options.artefacts or (default if _is_rendered(default) else None)
         if tree is None:
             tree = Path(scratch) / fabric.intent.name
-            groups = proved_groups()
-            write_tree(tree, fabric.intent.name, batches(fabric, groups), groups)
+            write_tree(tree, fabric.intent.name, batches(fabric), GROUPS)
             _say(f"proving a fresh rendering of {options.site}")
         else:
             _say(f"proving {tree}")

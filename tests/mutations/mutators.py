@@ -86,33 +86,43 @@ def _tokens(path: str, text: str, pattern: re.Pattern[str]) -> list[tuple[int, i
     return spans
 
 
-def _put(text: str, span: tuple[int, int], new: str) -> str:
-    return text[: span[0]] + new + text[span[1] :]
+def _changed(
+    rng: random.Random,
+    path: str,
+    text: str,
+    pattern: re.Pattern[str],
+    change: Callable[[str, list[str]], str],
+) -> str | None:
+    """Change one token; `change` takes it and all tokens of the pattern, and returns another."""
+    spans = _tokens(path, text, pattern)
+    if not spans:
+        return None
+    first, last = rng.choice(spans)
+    new = change(text[first:last], [text[slice(*span)] for span in spans])
+    return text[:first] + new + text[last:]
 
 
 def change_number(rng: random.Random, path: str, text: str) -> str | None:
     """Change a number by one, or double it."""
-    spans = _tokens(path, text, NUMBER)
-    if not spans:
-        return None
-    span = rng.choice(spans)
-    old = text[slice(*span)]
-    if "." in old:
-        return _put(text, span, f"{float(old) + rng.choice((0.5, 2)):g}")
-    number = int(old)
-    new = rng.choice([number + 1, max(0, number - 1), number * 2 + 3])
-    return _put(text, span, f"{new:0{len(old)}d}")
+
+    def change(old: str, _: list[str]) -> str:
+        if "." in old:
+            return f"{float(old) + rng.choice((0.5, 2)):g}"
+        number = int(old)
+        new = rng.choice([number + 1, max(0, number - 1), number * 2 + 3])
+        return f"{new:0{len(old)}d}"
+
+    return _changed(rng, path, text, NUMBER, change)
 
 
 def change_address(rng: random.Random, path: str, text: str) -> str | None:
     """Change an address: another of the file, or the next."""
-    spans = _tokens(path, text, ADDRESS)
-    if not spans:
-        return None
-    span = rng.choice(spans)
-    head, _, last = text[slice(*span)].rpartition(".")
-    new = rng.choice([f"{head}.{(int(last) + 1) % 256}", text[slice(*rng.choice(spans))]])
-    return _put(text, span, new)
+
+    def change(old: str, every: list[str]) -> str:
+        head, _, last = old.rpartition(".")
+        return rng.choice([f"{head}.{(int(last) + 1) % 256}", rng.choice(every)])
+
+    return _changed(rng, path, text, ADDRESS, change)
 
 
 _NAME = re.compile(r"[A-Za-z_][\w-]*\d[\w-]*")
@@ -122,39 +132,32 @@ _HEX = re.compile(r"0x[0-9a-fA-F]+")
 
 def change_name(rng: random.Random, path: str, text: str) -> str | None:
     """Put another name of the file in a name's place: a device, a port, a profile."""
-    return _other(rng, path, text, _NAME)
+
+    def change(old: str, every: list[str]) -> str:
+        others = sorted(set(every) - {old})
+        return rng.choice(others) if others else old + "9"
+
+    return _changed(rng, path, text, _NAME, change)
 
 
 def misspell(rng: random.Random, path: str, text: str) -> str | None:
     """Change a word: an option, a key, a value."""
-    spans = _tokens(path, text, _WORD)
-    if not spans:
-        return None
-    span = rng.choice(spans)
-    old = text[slice(*span)]
-    return _put(text, span, rng.choice([old + "x", old[:-1] or "x", old[::-1]]))
+
+    def change(old: str, _: list[str]) -> str:
+        return rng.choice([old + "x", old[:-1] or "x", old[::-1]])
+
+    return _changed(rng, path, text, _WORD, change)
 
 
 def change_identifier(rng: random.Random, path: str, text: str) -> str | None:
     """Change one digit of a hexadecimal number."""
-    spans = _tokens(path, text, _HEX)
-    if not spans:
-        return None
-    span = rng.choice(spans)
-    old = text[slice(*span)]
-    at = rng.randrange(2, len(old))
-    new = rng.choice([digit for digit in "0123456789abcdef" if digit != old[at].lower()])
-    return _put(text, span, old[:at] + new + old[at + 1 :])
 
+    def change(old: str, _: list[str]) -> str:
+        at = rng.randrange(2, len(old))
+        new = rng.choice([digit for digit in "0123456789abcdef" if digit != old[at].lower()])
+        return old[:at] + new + old[at + 1 :]
 
-def _other(rng: random.Random, path: str, text: str, pattern: re.Pattern[str]) -> str | None:
-    spans = _tokens(path, text, pattern)
-    if not spans:
-        return None
-    span = rng.choice(spans)
-    old = text[slice(*span)]
-    others = sorted({text[slice(*other)] for other in spans} - {old})
-    return _put(text, span, rng.choice(others) if others else old + "9")
+    return _changed(rng, path, text, _HEX, change)
 
 
 def swap_values(rng: random.Random, path: str, text: str) -> str | None:

@@ -16,9 +16,9 @@ from fireflyer.design import design
 from fireflyer.errors import OperatingError
 from fireflyer.load import load_site
 from fireflyer.model.fabric import Fabric
-from fireflyer.prove import prove, proved_groups
+from fireflyer.prove import prove
 from fireflyer.prove.infiniband.prove import InfinibandProof, prove_infiniband
-from fireflyer.render import batches
+from fireflyer.render import GROUPS, batches
 from fireflyer.render.tree import write_tree
 
 
@@ -27,8 +27,7 @@ def quiet(step: str) -> None:
 
 
 def rendered(fabric: Fabric, folder: Path) -> Path:
-    groups = proved_groups()
-    write_tree(folder / "tree", fabric.intent.name, batches(fabric, groups), groups)
+    write_tree(folder / "tree", fabric.intent.name, batches(fabric), GROUPS)
     return folder / "tree"
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 from typing import Final
 
@@ -64,15 +65,18 @@ def headroom(model: SwitchModel, gbps: int, cable_m: int, mtu: int) -> Headroom:
         cable_m: Length of the cable.
         mtu: The longest frame, of any class.
     """
-    buffer = _buffer(model)
+    return _headroom(_buffer(model), model.lanes_per_port == WIDE_LANES, gbps, cable_m, mtu)
+
+
+@lru_cache(maxsize=1024)  # switch after switch has cables of the same lengths
+def _headroom(buffer: SwitchBuffer, wide: bool, gbps: int, cable_m: int, mtu: int) -> Headroom:
     under_way = _under_way_bytes(buffer, gbps, cable_m, mtu)
     worst = _cells_factor(buffer.cell_bytes)
     xoff = _stepped(mtu + under_way * _occupancy(buffer.small_packet_percent, worst, mtu))
     full = _stepped(mtu + under_way * worst)
     if buffer.small_packet_percent != 100 and xoff + COMPENSATION_BYTES < full:
         xoff += COMPENSATION_BYTES
-    wide = model.lanes_per_port == WIDE_LANES
-    xon = _stepped(_pipeline_bytes(model))
+    xon = _stepped(_pipeline_bytes(buffer, wide))
     return Headroom(xon=xon, xoff=xoff, size=_stepped(xon + xoff + (mtu if wide else 0)))
 
 
@@ -86,7 +90,8 @@ def reserved_bytes(model: SwitchModel, ports: int, lossless_bytes: int) -> int:
         lossless_bytes: Sizes of all ports' lossless groups together.
     """
     buffer = _buffer(model)
-    a_port = 2 * _pipeline_bytes(model) + buffer.mirror_bytes
+    pipeline = _pipeline_bytes(buffer, model.lanes_per_port == WIDE_LANES)
+    a_port = 2 * pipeline + buffer.mirror_bytes
     return lossless_bytes + ports * a_port + buffer.management_bytes
 
 
@@ -96,9 +101,8 @@ def _buffer(model: SwitchModel) -> SwitchBuffer:
     return model.buffer
 
 
-def _pipeline_bytes(model: SwitchModel) -> int:
-    units = 2 if model.lanes_per_port == WIDE_LANES else 1
-    return units * _buffer(model).pipeline_bytes
+def _pipeline_bytes(buffer: SwitchBuffer, wide: bool) -> int:
+    return (2 if wide else 1) * buffer.pipeline_bytes
 
 
 def _under_way_bytes(buffer: SwitchBuffer, gbps: int, cable_m: int, mtu: int) -> float:

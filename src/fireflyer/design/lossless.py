@@ -30,13 +30,11 @@ LEAST_SHARED: Final = 8
 def lossless(cluster: Cluster, model: SwitchModel, ports: Iterable[PortConfig]) -> Lossless | None:
     """Return what a switch with these ports needs, None where no class is lossless."""
     ethernet = cluster.fabric.ethernet
-    queues = sum(row.lossless for row in cluster.traffic.classes)
-    if ethernet is None or model.buffer is None or not queues:
+    if ethernet is None or model.buffer is None or not _lossless_classes(cluster):
         return None
     kinds = Counter((port.gbps, port.cable_m) for port in ports if port.in_use)
     profiles = tuple(_profile(model, *kind, ethernet.mtu) for kind in sorted(kinds))
-    kept = queues * sum(p.size_bytes * kinds[p.gbps, p.cable_m] for p in profiles)
-    reserved = reserved_bytes(model, kinds.total(), kept)
+    reserved = _reserved_bytes(cluster, model, kinds)
     return Lossless(
         profiles=profiles,
         pool_bytes=model.buffer.total_bytes - reserved,
@@ -45,6 +43,20 @@ def lossless(cluster: Cluster, model: SwitchModel, ports: Iterable[PortConfig]) 
         watchdog_detect_ms=ethernet.pfc_watchdog.detect_ms,
         watchdog_restore_ms=ethernet.pfc_watchdog.restore_ms,
     )
+
+
+def _lossless_classes(cluster: Cluster) -> int:
+    return sum(row.lossless for row in cluster.traffic.classes)
+
+
+def _reserved_bytes(
+    cluster: Cluster, model: SwitchModel, kinds: Mapping[tuple[int, int], int]
+) -> int:
+    """Return what a switch keeps out of the pool; `kinds` counts ports by Gb/s and metres."""
+    assert cluster.fabric.ethernet is not None
+    mtu, classes = cluster.fabric.ethernet.mtu, _lossless_classes(cluster)
+    kept = sum(count * headroom(model, *kind, mtu).size for kind, count in kinds.items())
+    return reserved_bytes(model, sum(kinds.values()), classes * kept)
 
 
 def _profile(model: SwitchModel, gbps: int, cable_m: int, mtu: int) -> LosslessProfile:
@@ -85,30 +97,24 @@ def fullest(
     cluster: Cluster, switches: Mapping[str, Switch], cables: Iterable[Cable]
 ) -> tuple[MemoryUse, ...]:
     """Return the fullest switch of each layer; nothing where no class is lossless."""
-    ethernet = cluster.fabric.ethernet
-    queues = sum(row.lossless for row in cluster.traffic.classes)
-    if ethernet is None or not queues:
+    if cluster.fabric.ethernet is None or not _lossless_classes(cluster):
         return ()
-    used: dict[str, Counter[tuple[int, int]]] = {}
+    used: dict[str, dict[tuple[int, float], int]] = {name: {} for name in switches}
     for cable in cables:
-        kind = (cable.gbps, ceil(cable.length_m))
+        kind = (cable.gbps, cable.length_m)
         for end in (cable.a.device, cable.z.device):
-            if end in switches:
-                used.setdefault(end, Counter())[kind] += 1
-    sizes: dict[tuple[str, int, int], int] = {}
+            if (ports := used.get(end)) is not None:
+                ports[kind] = ports.get(kind, 0) + 1
     worst: dict[Layer, MemoryUse] = {}
-    for name, kinds in used.items():
+    for name, ports in used.items():
         model, layer = switches[name].model, switches[name].layer
-        if model.buffer is None:
+        if model.buffer is None or not ports:
             continue
-        kept = 0
-        for (gbps, cable_m), count in kinds.items():
-            key = (model.name, gbps, cable_m)
-            if key not in sizes:
-                sizes[key] = headroom(model, gbps, cable_m, ethernet.mtu).size
-            kept += queues * count * sizes[key]
+        kinds: Counter[tuple[int, int]] = Counter()
+        for (gbps, length_m), count in ports.items():
+            kinds[gbps, ceil(length_m)] += count
         total = model.buffer.total_bytes
-        left = total - reserved_bytes(model, kinds.total(), kept)
+        left = total - _reserved_bytes(cluster, model, kinds)
         if layer not in worst or left < worst[layer].shared_bytes:
             worst[layer] = MemoryUse(layer, name, total, left)
     return tuple(worst.values())
@@ -121,14 +127,14 @@ def buffer_problems(
 
     One problem a layer: the fullest switch is named.
     """
-    queues = sum(row.lossless for row in site.cluster.traffic.classes)
+    classes = _lossless_classes(site.cluster)
     problems = []
     for use in fullest(site.cluster, switches, cables):
         if use.shared_bytes * LEAST_SHARED >= use.total_bytes:
             continue
         limit = (
             f"{use.switch} reserves {use.total_bytes - use.shared_bytes:,} of {use.total_bytes:,}"
-            f" bytes, most of it as headroom of its {queues} lossless classes, and must leave"
+            f" bytes, most of it as headroom of its {classes} lossless classes, and must leave"
             f" {ceil(use.total_bytes / LEAST_SHARED):,} to share"
         )
         remedy = "make fewer classes lossless, shorten its cables, or lower fabric.ethernet.mtu"

@@ -1,6 +1,6 @@
 """Load rendered artefacts into real software and check what it computed."""
 
 from fireflyer.prove.part import Part, Proof
-from fireflyer.prove.prove import prove, proved_groups
+from fireflyer.prove.prove import prove
 
-__all__ = ["Part", "Proof", "prove", "proved_groups"]
+__all__ = ["Part", "Proof", "prove"]

@@ -29,7 +29,6 @@ from fireflyer.prove.infiniband.part import infiniband
 from fireflyer.prove.netbox import netbox
 from fireflyer.prove.part import Part, Progress, Proof
 from fireflyer.prove.switches.checks import switch_provers
-from fireflyer.render import GROUPS
 from fireflyer.verify.finding import Finding
 
 Prover: TypeAlias = Callable[[Fabric, Path, Progress], Part]
@@ -58,11 +57,6 @@ def provers(fabric: Fabric) -> Mapping[str, Prover]:
         return {"infiniband": infiniband, **switch_provers(fabric), "netbox": netbox}
     routed: Mapping[str, Prover] = {"frr": frr_files, "routing": living_fabric}
     return {**switch_provers(fabric), "netbox": netbox, **routed}
-
-
-def proved_groups() -> tuple[str, ...]:
-    """Return the groups of artefacts that `prove` reads: all there are."""
-    return GROUPS
 
 
 def prove(fabric: Fabric, tree: Path, progress: Progress) -> Proof:

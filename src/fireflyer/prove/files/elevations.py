@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 from fireflyer.design.materials import Rack
 from fireflyer.model.fabric import Fabric
-from fireflyer.prove.files.source import read
+from fireflyer.prove.files.source import read_xml
 from fireflyer.verify.finding import Finding
 from fireflyer.verify.rows import Row, Value, fault, row_findings
 
@@ -21,17 +21,12 @@ def elevation_findings(fabric: Fabric, racks: Sequence[Rack], tree: Path) -> Ite
     """Yield where the drawing of a row differs from its racks."""
     for row, members in groupby(racks, key=lambda rack: rack.row_name):
         path, stand = f"cabling/elevations/{row}.svg", list(members)
-        yield from read(tree, path, lambda text: _drawing(fabric, row, stand, path, text))  # noqa: B023 - read at once
+        yield from read_xml(tree, path, lambda root: _drawing(fabric, row, stand, path, root))  # noqa: B023 - read at once
 
 
 def _drawing(
-    fabric: Fabric, row: str, racks: Sequence[Rack], path: str, text: str
+    fabric: Fabric, row: str, racks: Sequence[Rack], path: str, root: ElementTree.Element
 ) -> Iterator[Finding]:
-    try:
-        root = ElementTree.fromstring(text)  # noqa: S314 - entities of one file, read alone
-    except ElementTree.ParseError as error:
-        yield fault(path, f"is no XML: {error}", error.position[0])
-        return
     title = f"{fabric.intent.name}, row {row}"
     heads = [root.findtext(f"{_SVG}title"), root.findtext(f"{_SVG}text")]
     if heads != [title, title]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fireflyer.design.rank_order import tree_order
 from fireflyer.model.fabric import Fabric, Layer, Node, NodePort, Role, Switch
-from fireflyer.prove.files.marked_yaml import Marked, Tree, flat, flattened, load
+from fireflyer.prove.files.marked_yaml import Marked, Tree, flattened, load
 from fireflyer.prove.files.scheduler import planned_slurm, with_names
 from fireflyer.prove.files.source import read
 from fireflyer.verify.finding import Finding
@@ -71,7 +71,7 @@ def _compared(
     return (
         {f"{start}{name}": dict(flattened(value)) for name, value in planned.items()},
         [
-            Row(f"{start}{name}", dict(flat(value)), value.line)
+            Row(f"{start}{name}", dict(flattened(value)), value.line)
             for name, value in seen.mapping.items()
         ],
     )
@@ -87,7 +87,7 @@ def _groups(fabric: Fabric, children: Marked) -> Iterator[Finding]:
         values: dict[str, Value] = {"hosts": hosts if name in _BY_PRIORITY else _sorted(hosts)}
         for host, value in group.at("hosts").mapping.items():
             if value.value is not None:
-                values[f"variables of {host}"] = tuple(str(v) for _, v in flat(value))
+                values[f"variables of {host}"] = tuple(str(v) for _, v in flattened(value))
         allowed = _OF_A_GROUP - {"children"} if name == "management" else {"hosts"}
         for key in group.mapping.keys() - allowed:
             values[key] = "there"

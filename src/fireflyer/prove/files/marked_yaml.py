@@ -77,26 +77,14 @@ def _marked(
     )
 
 
-def flat(marked: Marked, name: str = "") -> Iterator[tuple[str, Value]]:
+def flattened(tree: Tree | Marked, name: str = "") -> Iterator[tuple[str, Value]]:
     """Yield every scalar below a value by its dotted name; an empty list or mapping is ()."""
-    value = marked.value
+    value = tree.value if isinstance(tree, Marked) else tree
     if isinstance(value, Mapping | list):
         pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
         if not value:
             yield name, ()
         for key, part in pairs:
-            yield from flat(part, f"{name}.{key}" if name else str(key))
-    else:
-        yield name, value  # type: ignore[misc]
-
-
-def flattened(tree: Tree, name: str = "") -> Iterator[tuple[str, Value]]:
-    """Yield every scalar of a planned value by its dotted name, as `flat` does."""
-    if isinstance(tree, Mapping | list):
-        pairs = tree.items() if isinstance(tree, Mapping) else enumerate(tree)
-        if not tree:
-            yield name, ()
-        for key, part in pairs:
             yield from flattened(part, f"{name}.{key}" if name else str(key))
     else:
-        yield name, tree  # type: ignore[misc]
+        yield name, value  # type: ignore[misc]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fireflyer.model.fabric import Fabric, Node, Role
 from fireflyer.prove.files.hostlists import expanded
-from fireflyer.prove.files.marked_yaml import Marked, flat
+from fireflyer.prove.files.marked_yaml import Marked, flattened
 from fireflyer.prove.files.slurm import planned_switches
 from fireflyer.verify.rows import Row, Value
 
@@ -68,7 +68,7 @@ def with_names(slurm: Marked) -> Iterator[Row]:
     """Yield the rows of `fabric_slurm` as the file has them, hostlists expanded."""
     for kind, entries in slurm.mapping.items():
         for entry in entries.value if isinstance(entries.value, list) else [entries]:
-            values = {key: _value(key, value) for key, value in flat(entry)}
+            values = {key: _value(key, value) for key, value in flattened(entry)}
             key = _key(kind, values)
             yield Row(f"slurm {kind} {key}", values, entry.line)
 

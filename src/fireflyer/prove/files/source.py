@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from xml.etree import ElementTree
 
 from fireflyer.verify.finding import Finding
 from fireflyer.verify.rows import bounded, fault
@@ -28,3 +29,18 @@ def read(
     except UnicodeDecodeError as error:
         return (fault(path, f"is not text in UTF-8: byte {error.start}", remedy=RENDER),)
     return tuple(bounded(path, findings(text)))
+
+
+def read_xml(
+    tree: Path, path: str, findings: Callable[[ElementTree.Element], Iterable[Finding]]
+) -> tuple[Finding, ...]:
+    """Return what is found in an XML file, as `read` does; that it is no XML is a finding too."""
+
+    def of_text(text: str) -> Iterable[Finding]:
+        try:
+            root = ElementTree.fromstring(text)  # noqa: S314 - a file of the site's own
+        except ElementTree.ParseError as error:
+            return (fault(path, f"is no XML: {error}", error.position[0]),)
+        return findings(root)
+
+    return read(tree, path, of_text)

@@ -84,12 +84,7 @@ def files(wiring: Wiring) -> Files:
                 *(_switch(switch, kind, configs[switch.name]) for switch in fabric.switches),
                 *(_host(fabric, node) for node in fabric.nodes),
                 "  links:\n",
-                *(
-                    f'    - endpoints: ["{link.a}:'
-                    + (link.a_port if link.host else _port(kind, link.a_number, link.a_port))
-                    + f'", "{link.z}:{_port(kind, link.z_number, link.z_port)}"]\n'
-                    for link in wiring.links
-                ),
+                *_links(wiring, kind),
             ]
         ),
     )
@@ -126,8 +121,16 @@ def gateway(fabric: Fabric) -> str:
     return str(IPAddress(next(a for a in range(network.last - 1, 0, -1) if a not in taken), 4))
 
 
-def _port(kind: _Kind, number: int, name: str) -> str:
-    return kind.port.format(number=number, name=name)
+def _links(wiring: Wiring, kind: _Kind) -> Iterator[str]:
+    of_model = {
+        model: [kind.port.format(number=number, name=name) for number, name in enumerate(names, 1)]
+        for model, names in wiring.switch_ports.items()
+    }
+    ports = {switch.name: of_model[switch.model.name] for switch in wiring.fabric.switches}
+    for link in wiring.links:
+        a_port = link.a_port if link.host else ports[link.a][link.a_number - 1]
+        z_port = ports[link.z][link.z_number - 1]
+        yield f'    - endpoints: ["{link.a}:{a_port}", "{link.z}:{z_port}"]\n'
 
 
 def _switch(switch: Switch, kind: _Kind, config: SwitchConfig) -> str:

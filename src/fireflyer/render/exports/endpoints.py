@@ -32,23 +32,20 @@ def trunks(links: Iterable[Link]) -> list[Trunk]:
 
     For simulators that allow, or keep, one link between two devices.
     """
-    found: dict[tuple[str, str], list[Link]] = {}
+    found: dict[tuple[str, str], Trunk] = {}
     hosts: list[Trunk] = []
     for link in links:
+        gbps, length_m = link.gbps, link.length_m
+        ids: tuple[str, ...] = (link.id,)
         if link.host:
-            hosts.append(Trunk(link.id, link.z, (link.id,), link.gbps, link.length_m))
-        else:
-            found.setdefault((link.a, link.z), []).append(link)
-    return hosts + [
-        Trunk(
-            a,
-            z,
-            tuple(link.id for link in cables),
-            sum(link.gbps for link in cables),
-            max(link.length_m for link in cables),
-        )
-        for (a, z), cables in found.items()
-    ]
+            hosts.append(Trunk(link.id, link.z, ids, gbps, length_m))
+            continue
+        ends = (link.a, link.z)
+        if known := found.get(ends):
+            ids, gbps = (*known.ids, *ids), known.gbps + gbps
+            length_m = max(known.length_m, length_m)
+        found[ends] = Trunk(*ends, ids, gbps, length_m)
+    return [*hosts, *found.values()]
 
 
 def adapters(wiring: Wiring) -> list[str]:

@@ -7,16 +7,15 @@ knows by the ids of their ends alone, can be imported with the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
+from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
 from fireflyer.render.exports.netbox import tables
 from fireflyer.render.exports.netbox_table import Row, Table
 from fireflyer.render.exports.wiring import Files, Wiring
 
-IdOf: TypeAlias = Callable[..., str]
 Tables: TypeAlias = Mapping[str, Table]
 _SITE: Final = "Site"
 _LINE: Final = "Row"
@@ -52,14 +51,14 @@ def sheets(wiring: Wiring) -> Iterator[Sheet]:
     """Yield every file in the order of import."""
     known = {table.name: table for table in tables(wiring)}
     site = wiring.fabric.intent.name
-    id_of = _ids(site)
+    ids = _Ids(site)
     yield from _shared(known)
-    yield from _places(known, site, id_of)
-    yield from _devices(known, site, id_of)
-    yield from _addresses(known, site, id_of)
+    yield from _places(known, site, ids)
+    yield from _devices(known, site, ids)
+    yield from _addresses(known, site, ids)
     columns = ("termination_a_type", "termination_a_id", "termination_b_type", "termination_b_id")
     plain = ("type", "status__name", "label", "length", "length_unit")
-    rows = (_cable(row, id_of) for row in _of(known["cables"], *_CABLE))
+    rows = (_cable(row, ids) for row in _of(known["cables"], *_CABLE))
     yield Sheet("site", "cables", (*columns, *plain), rows)
 
 
@@ -72,21 +71,37 @@ def interface_type(kind: str) -> str:
     return kind.removesuffix("-4x")
 
 
-def _ids(site: str) -> IdOf:
-    """Return a function from a kind and names to an id of the site's own (RFC 9562, version 8)."""
+class _Ids:
+    """Ids of a site's own objects, from their names (RFC 9562, version 8)."""
 
-    @cache
-    def id_of(*names: str) -> str:
-        found = sha256("/".join((site, *names)).encode()).hexdigest()
-        return f"{found[:8]}-{found[8:12]}-8{found[13:16]}-8{found[17:20]}-{found[20:32]}"
+    def __init__(self, site: str) -> None:
+        self._site = site
+        self._known: dict[tuple[str, str], str] = {}
+        self._ends: dict[str, str] = {}
 
-    return id_of
+    def of(self, kind: str, name: str) -> str:
+        """Return the id of an object that its kind and name tell apart."""
+        found = self._known.get((kind, name))
+        if found is None:
+            digest = sha256(f"{self._site}/{kind}/{name}".encode()).hexdigest()
+            found = f"{digest[:8]}-{digest[8:12]}-8{digest[13:16]}-8{digest[17:20]}-{digest[20:32]}"
+            self._known[kind, name] = found
+        return found
+
+    def interface(self, device: str, name: str) -> str:
+        """Return an interface's id: the start is its device's, the last 48 bits its name's."""
+        end = self._ends.get(name)
+        if end is None:
+            end = self._ends[name] = sha256(f"interface/{name}".encode()).hexdigest()[:12]
+        return self.of("interfaces", device)[:24] + end
 
 
 def _of(table: Table, *columns: str) -> Iterator[Row]:
     """Yield these columns of a table's rows."""
-    places = [table.columns.index(column) for column in columns]
-    return (tuple(row[place] for place in places) for row in table.rows)
+    first, *others = [table.columns.index(column) for column in columns]
+    if not others:
+        return ((row[first],) for row in table.rows)
+    return map(itemgetter(first, *others), table.rows)
 
 
 def _shared(known: Tables) -> Iterator[Sheet]:
@@ -103,13 +118,13 @@ def _shared(known: Tables) -> Iterator[Sheet]:
     yield Sheet("shared", "location-types--rows", below, [(_LINE, _PLACED, _SITE)])
 
 
-def _places(known: Tables, site: str, id_of: IdOf) -> Iterator[Sheet]:
-    at = id_of("location", site)
+def _places(known: Tables, site: str, ids: _Ids) -> Iterator[Sheet]:
+    at = ids.of("location", site)
     yield Sheet("site", "namespaces", ("name",), [(site,)])
     columns = ("id", "name", "location_type__name", "status__name")
     yield Sheet("site", "locations", columns, [(at, site, _SITE, "Planned")])
     rows = (
-        (id_of("location", site, name), name, _LINE, "Planned", at)
+        (ids.of("line", name), name, _LINE, "Planned", at)
         for (name,) in _of(known["locations"], "name")
     )
     yield Sheet("site", "locations--rows", (*columns, "parent"), rows)
@@ -118,7 +133,7 @@ def _places(known: Tables, site: str, id_of: IdOf) -> Iterator[Sheet]:
         "racks",
         ("id", "name", "location", "status__name", "width", "u_height"),
         (
-            (id_of("rack", name), name, id_of("location", site, line), "Planned", width, height)
+            (ids.of("rack", name), name, ids.of("line", line), "Planned", width, height)
             for name, line, width, height in _of(
                 known["racks"], "name", "location", "width", "u_height"
             )
@@ -128,7 +143,7 @@ def _places(known: Tables, site: str, id_of: IdOf) -> Iterator[Sheet]:
     yield Sheet("site", "vlans", ("vid", "name", "status__name", "locations"), vlans)
 
 
-def _devices(known: Tables, site: str, id_of: IdOf) -> Iterator[Sheet]:
+def _devices(known: Tables, site: str, ids: _Ids) -> Iterator[Sheet]:
     plain = ("serial", "position", "face", "description")
     types = ("device_type__manufacturer__name", "device_type__model", "role__name")
     places = ("status__name", "location", "rack")
@@ -144,47 +159,45 @@ def _devices(known: Tables, site: str, id_of: IdOf) -> Iterator[Sheet]:
         (*columns, "comments"),
         (
             (
-                *(id_of("device", name), name, maker, model, role, platform or _NONE, "Planned"),
-                *(id_of("location", site, line), id_of("rack", rack)),
+                *(ids.of("device", name), name, maker, model, role, platform or _NONE, "Planned"),
+                *(ids.of("line", line), ids.of("rack", rack)),
                 *rest,
             )
             for name, maker, model, role, platform, line, rack, *rest in rows
         ),
     )
+    own = ("id", "device", "name", "type", "status__name", "mac_address")
+    shared = ("label", "enabled", "mgmt_only", "mtu")
+    yield Sheet("site", "interfaces", (*own, *shared), _interfaces(known, ids))
+
+
+def _interfaces(known: Tables, ids: _Ids) -> Iterator[Row]:
+    """Yield every interface. Devices of one model share all but the ids and MAC addresses."""
     macs = {
         (device, name): mac
         for device, name, mac in _of(known["mac-addresses"], "device", "interface", "mac_address")
     }
-    plain = ("label", "enabled", "mgmt_only", "mtu")
-    yield Sheet(
-        "site",
-        "interfaces",
-        ("id", "device", "name", "type", "status__name", "mac_address", *plain),
-        (
-            (
-                *(id_of("interface", device, name), id_of("device", device), name),
-                *(interface_type(kind), "Active", macs.get((device, name), "")),
-                *rest,
-            )
-            for device, name, kind, *rest in _of(
-                known["interfaces"], "device", "name", "type", *plain
-            )
-        ),
-    )
+    kinds: dict[str, str] = {}
+    columns = ("device", "name", "type", "label", "enabled", "mgmt_only", "mtu")
+    for device, name, kind, *rest in _of(known["interfaces"], *columns):
+        if (named := kinds.get(kind)) is None:
+            named = kinds[kind] = interface_type(kind)
+        own = (ids.interface(device, name), ids.of("device", device), name)
+        yield (*own, named, "Active", macs.get((device, name), ""), *rest)
 
 
-def _addresses(known: Tables, site: str, id_of: IdOf) -> Iterator[Sheet]:
+def _addresses(known: Tables, site: str, ids: _Ids) -> Iterator[Sheet]:
     """Yield the site's addresses in a namespace of its own, so that sites may overlap."""
     within = ("namespace__name", "status__name")
     prefixes = ((*row, site, "Active") for row in _of(known["prefixes"], "prefix", "description"))
     yield Sheet("site", "prefixes", ("prefix", "description", *within), prefixes)
     addresses = (
-        (id_of("address", address), address, name, site, "Active")
+        (ids.of("address", address), address, name, site, "Active")
         for address, name in _of(known["ip-addresses"], "address", "dns_name")
     )
     yield Sheet("site", "ip-addresses", ("id", "address", "dns_name", *within), addresses)
     ends = (
-        (id_of("address", address), id_of("interface", device, name))
+        (ids.of("address", address), ids.interface(device, name))
         for address, device, name in _of(known["ip-addresses"], "address", "device", "interface")
     )
     yield Sheet("site", "ip-address-to-interface", ("ip_address", "interface"), ends)
@@ -196,13 +209,12 @@ _CABLE: Final = (
 )
 
 
-def _cable(row: Row, id_of: IdOf) -> Row:
+def _cable(row: Row, ids: _Ids) -> Row:
     """Return a cable; Nautobot's lengths are whole numbers, so that half a metre is in cm."""
     a, a_name, b, b_name, kind, label, length = row
-    length_m = float(length)
-    whole = length_m.is_integer()
-    return (
-        *(_INTERFACE, id_of("interface", a, a_name), _INTERFACE, id_of("interface", b, b_name)),
-        *(kind, "Planned", label),
-        *((f"{length_m:.0f}", "m") if whole else (f"{100 * length_m:.0f}", "cm")),
-    )
+    if "." in length:
+        length, unit = f"{100 * float(length):.0f}", "cm"
+    else:
+        unit = "m"
+    a_id, b_id = ids.interface(a, a_name), ids.interface(b, b_name)
+    return (_INTERFACE, a_id, _INTERFACE, b_id, kind, "Planned", label, length, unit)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fireflyer.model.fabric import CableRole, Fabric, Role
 from fireflyer.prove.files.exports.links import Link, delay_ns
-from fireflyer.prove.files.marked_yaml import flat, load
+from fireflyer.prove.files.marked_yaml import flattened, load
 from fireflyer.prove.files.source import read
 from fireflyer.verify.finding import Finding
 from fireflyer.verify.rows import Row, Value, fault, row_findings
@@ -125,7 +125,7 @@ def _analytical(path: str, text: str, plan: list[tuple[int, float, int]]) -> Ite
         "latency": {"each": tuple(delay for _, _, delay in plan)},
     }
     rows = [
-        Row(name, {"each": tuple(v for _, v in flat(value))}, value.line)
+        Row(name, {"each": tuple(v for _, v in flattened(value))}, value.line)
         for name, value in seen.mapping.items()
     ]
     yield from row_findings(path, planned, rows)

@@ -8,7 +8,7 @@ from pathlib import Path
 from fireflyer.model.fabric import Fabric
 from fireflyer.prove.files import plain_json
 from fireflyer.prove.files.exports.links import Link
-from fireflyer.prove.files.marked_yaml import Tree, flat, flattened, load
+from fireflyer.prove.files.marked_yaml import Tree, flattened, load
 from fireflyer.prove.files.source import read
 from fireflyer.verify.finding import Finding
 from fireflyer.verify.rows import Row, Value, fault, row_findings
@@ -99,5 +99,5 @@ def _settings(fabric: Fabric, path: str, text: str) -> Iterator[Finding]:
     seen = load(path, quoted, findings)
     yield from findings
     plan = {name: {"value": value} for name, value in flattened(planned)}
-    rows = [Row(name, {"value": value}) for name, value in flat(seen)]
+    rows = [Row(name, {"value": value}) for name, value in flattened(seen)]
     yield from row_findings(path, plan, rows)

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 from fireflyer.model.fabric import Fabric, Role
 from fireflyer.model.hardware import NodeModel
 from fireflyer.prove.files.exports.links import Link
-from fireflyer.prove.files.source import read
+from fireflyer.prove.files.source import read_xml
 from fireflyer.verify.finding import Finding
 from fireflyer.verify.rows import Row, Value, fault, row_findings
 
@@ -24,7 +24,7 @@ def nccl(fabric: Fabric, links: list[Link], tree: Path) -> Iterator[Finding]:
     for name, model in models.items():
         path = f"exports/nccl/{name}.xml"
         if model.gpus and model.cpus.cpuid is not None:
-            yield from read(tree, path, lambda text: _system(path, text, model, fabric))  # noqa: B023 - called at once
+            yield from read_xml(tree, path, lambda root: _system(path, root, model, fabric))  # noqa: B023 - called at once
 
 
 def _planned(model: NodeModel, fabric: Fabric) -> dict[str, dict[str, Value]]:
@@ -49,12 +49,9 @@ def _planned(model: NodeModel, fabric: Fabric) -> dict[str, dict[str, Value]]:
     return plan
 
 
-def _system(path: str, text: str, model: NodeModel, fabric: Fabric) -> Iterator[Finding]:
-    try:
-        root = ElementTree.fromstring(text)  # noqa: S314 - a file of the site's own
-    except ElementTree.ParseError as error:
-        yield fault(path, f"is no XML: {error}", error.position[0])
-        return
+def _system(
+    path: str, root: ElementTree.Element, model: NodeModel, fabric: Fabric
+) -> Iterator[Finding]:
     rows = [Row(root.tag, dict(root.attrib))]
     buses: list[str] = []
     for cpu in root.findall("cpu"):

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from fireflyer.model.fabric import CableRole, Fabric, Layer
 from fireflyer.prove.files.exports.links import Link, delay_ns
-from fireflyer.prove.files.source import read
+from fireflyer.prove.files.source import read, read_xml
 from fireflyer.verify.finding import Finding
 from fireflyer.verify.rows import Row, Value, fault, row_findings
 
@@ -92,7 +92,7 @@ def simgrid(fabric: Fabric, links: list[Link], tree: Path) -> Iterator[Finding]:
         own = [link for link in links if link.z.device in switches]
         path = f"exports/simgrid/{name}.xml"
         plan = _platform(zone, switches, own)
-        yield from read(tree, path, lambda text: _simgrid(path, text, plan))  # noqa: B023 - called at once
+        yield from read_xml(tree, path, lambda root: _simgrid(path, root, plan))  # noqa: B023 - called at once
 
 
 def _platform(zone: str, switches: set[str], links: list[Link]) -> dict[str, dict[str, Value]]:
@@ -119,12 +119,9 @@ def _platform(zone: str, switches: set[str], links: list[Link]) -> dict[str, dic
     return plan
 
 
-def _simgrid(path: str, text: str, plan: Mapping[str, Mapping[str, Value]]) -> Iterator[Finding]:
-    try:
-        root = ElementTree.fromstring(text)  # noqa: S314 - a file of the site's own
-    except ElementTree.ParseError as error:
-        yield fault(path, f"is no XML: {error}", error.position[0])
-        return
+def _simgrid(
+    path: str, root: ElementTree.Element, plan: Mapping[str, Mapping[str, Value]]
+) -> Iterator[Finding]:
     rows = [Row(root.tag, dict(root.attrib))]
     for zone in root:
         rows.append(_named(zone))
