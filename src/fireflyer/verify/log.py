@@ -13,17 +13,21 @@ BAD = re.compile(
     r"|no root nodes|cannot parse|Errors during|[Dd]uplicate|[Ff]ailed|not found"
 )
 UP = "SUBNET UP"
+"""After the first sweep; the dumps are whole before it is said."""
+FAILED = "Errors during initialization"
+STANDBY = "Entering STANDBY state"
+MASTER = "Entering MASTER state"
 _STAMP = re.compile(r"^\w{3} \d{2} [\d:]+ \d+ \[[0-9A-F]+\] 0x[0-9a-f]+ -> ")
 
 
-def log_findings(lines: Iterable[str]) -> tuple[Finding, ...]:
-    """Return each kind of error or fallback line once, and the lack of SUBNET UP."""
+def log_findings(lines: Iterable[str], wanted: str = UP) -> tuple[Finding, ...]:
+    """Return each kind of error or fallback line once, and the lack of the `wanted` words."""
     said = Counter[str]()
     first: dict[str, str] = {}
     up = False
     for line in lines:
         text = _STAMP.sub("", line.strip())
-        up |= UP in text
+        up |= wanted in text
         if BAD.search(text):
             kind = re.sub(r"0x[0-9a-fA-F]+|\d+", "N", text)
             said[kind] += 1
@@ -39,6 +43,6 @@ def log_findings(lines: Iterable[str]) -> tuple[Finding, ...]:
     ]
     if not up:
         findings.append(
-            Finding("log", UP, "OpenSM never said it", "read its log from the first error on")
+            Finding("log", wanted, "OpenSM never said it", "read its log from the first error on")
         )
     return tuple(findings)

@@ -17,7 +17,8 @@ from fireflyer.prove.infiniband.netfile import parse_netfile, read_netfile, reco
 from fireflyer.prove.infiniband.paths import ask_paths
 from fireflyer.prove.infiniband.programs import require_simulator
 from fireflyer.prove.infiniband.second_judge import Verdict, disagreements, judge
-from fireflyer.prove.infiniband.simulator import Simulator, simulator
+from fireflyer.prove.infiniband.simulator import Simulator, simulator, view
+from fireflyer.prove.infiniband.standby import files_of, host_of, standby_findings
 from fireflyer.prove.infiniband.subnet_manager import subnet_manager
 from fireflyer.prove.infiniband.tables import read_tables
 from fireflyer.render import artefacts
@@ -26,7 +27,7 @@ from fireflyer.verify.cabling import SeenLink, adapters_as_planned, cabling_find
 from fireflyer.verify.finding import Finding
 from fireflyer.verify.hops import paths
 from fireflyer.verify.link_load import LinkLoad, link_loads, load_findings
-from fireflyer.verify.log import log_findings
+from fireflyer.verify.log import FAILED, UP, log_findings
 from fireflyer.verify.qos import path_findings, table_findings
 from fireflyer.verify.routing import Walk, routing_findings, walk
 from fireflyer.verify.shifts import ShiftRate, shift_findings, shift_rates
@@ -71,7 +72,7 @@ def prove_infiniband(
     """
     require_simulator()
     findings: list[Finding] = []
-    hosts = [f"{s.managers[0].host} {s.managers[0].port.hca}" for s in fabric.subnets]
+    hosts = [host_of(subnet.managers[0]) for subnet in fabric.subnets]
     with tempfile.TemporaryDirectory(prefix="fireflyer-prove-") as scratch:
         folder = Path(scratch)
         netfile, edits = _usable(fabric, tree / "ibsim" / "fabric.net", hosts, folder)
@@ -79,7 +80,7 @@ def prove_infiniband(
         progress("ibsim: loading the fabric")
         with simulator(netfile, hosts[0], folder) as sim:
             progress("ibnetdiscover: comparing every link with the plan")
-            views = [_view(sim, host, folder / str(index)) for index, host in enumerate(hosts)]
+            views = [view(sim, host, folder / str(index)) for index, host in enumerate(hosts)]
             seen = [_links(view, tree) for view in views]
             every = {link.pair: link for links in seen for link in links}
             findings += cabling_findings(fabric, tuple(every.values()))
@@ -89,12 +90,6 @@ def prove_infiniband(
             ]
     findings += [finding for proof in proofs for finding in proof.findings]
     return InfinibandProof(links=len(every), subnets=tuple(proofs), findings=tuple(findings))
-
-
-def _view(sim: Simulator, host: str, folder: Path) -> Simulator:
-    """Return the simulator as another host's adapter sees it, with its own folder."""
-    folder.mkdir()
-    return replace(sim, host=host, folder=folder)
 
 
 def _links(sim: Simulator, tree: Path) -> tuple[SeenLink, ...]:
@@ -119,10 +114,10 @@ def _prove_subnet(
     part = subnet_fabric(fabric, subnet)
     said = f"{subnet.name}: " if subnet.folder else ""
     findings: list[Finding] = []
-    files = tree / "opensm" / subnet.managers[0].host / subnet.folder
+    files = files_of(tree, subnet, subnet.managers[0])
     progress(f"{said}OpenSM: routing the fabric")
     with subnet_manager(sim, files, FILES, directory_of(subnet)) as opensm:
-        findings += log_findings(opensm.said)
+        findings += log_findings(opensm.said_until(UP, FAILED))
         routed = read_subnet(part, links, opensm.folder)
         progress(f"{said}walking every pair of end ports; ibdmchk does the same")
         walked = walk(part, routed)
@@ -143,6 +138,9 @@ def _prove_subnet(
         findings += path_findings(answers)
         group = broadcast_group(sim)
         findings += group_findings(group, subnet, fabric.traffic_default.sl)
+        if others := subnet.managers[1:]:
+            progress(f"{said}OpenSM of {', '.join(m.host for m in others)}: standing by")
+            findings += standby_findings(subnet, sim, tree)
     return SubnetProof(
         name=subnet.name,
         links=len(links),

@@ -8,7 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fireflyer.errors import OperatingError
@@ -58,6 +58,12 @@ class Simulator:
             environment=self.environment(),
             folder=self.folder,
         ).stdout
+
+
+def view(simulator: Simulator, host: str, folder: Path) -> Simulator:
+    """Return the simulator as another host's adapter sees it, with a folder of its own."""
+    folder.mkdir()
+    return replace(simulator, host=host, folder=folder)
 
 
 @contextmanager

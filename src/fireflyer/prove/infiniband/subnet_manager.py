@@ -14,7 +14,6 @@ from fireflyer.errors import OperatingError
 from fireflyer.processes import die_with_parent
 from fireflyer.prove.infiniband.simulator import Simulator
 from fireflyer.prove.programs import program
-from fireflyer.verify.log import UP
 
 TIMEOUT_S = 120
 _DAEMON = re.compile(rb"(?mi)^\s*daemon\s+true")
@@ -24,12 +23,35 @@ ERROR_INFO_ROUTING = "0x43"
 
 @dataclass(frozen=True, slots=True)
 class SubnetManager:
-    """A running OpenSM that has swept the fabric once."""
+    """A running OpenSM."""
 
     folder: Path
     """Where its dumps lie."""
-    said: tuple[str, ...]
-    """Its standard output and its log."""
+    process: subprocess.Popen[bytes]
+    renamed: tuple[str, str]
+    """The folder of its files here, and the one they are installed in."""
+
+    def said_until(self, *words: str) -> tuple[str, ...]:
+        """Wait for the first of some words; return its standard output and its log up to now.
+
+        Raises:
+            OperatingError: OpenSM ended, or said none of them in time.
+        """
+        log = self.folder / "osm.log"
+        deadline = time.monotonic() + TIMEOUT_S
+        while time.monotonic() < deadline:
+            text = log.read_text(errors="replace") if log.exists() else ""
+            if any(word in text for word in words):
+                said = (self.folder / "osm.out").read_text(errors="replace") + text
+                return tuple(said.replace(*self.renamed).splitlines())
+            if (status := self.process.poll()) is not None:
+                raise OperatingError(f"opensm ended with {status}: {_first_error(text)}")
+            time.sleep(0.1)
+        text = log.read_text(errors="replace") if log.exists() else ""
+        raise OperatingError(
+            f"opensm did not say {' or '.join(words)} within {TIMEOUT_S} s; its last words:"
+            f" {_last(text)}"
+        )
 
 
 @contextmanager
@@ -42,7 +64,7 @@ def subnet_manager(
     read from a copy.
 
     Raises:
-        OperatingError: OpenSM ended, or did not finish its first sweep in time.
+        OperatingError: the files would leave OpenSM running.
     """
     folder = simulator.folder
     config = folder / "etc"
@@ -55,11 +77,10 @@ def subnet_manager(
                 " service that starts OpenSM decides that"
             )
         (config / name).write_bytes(data.replace(f"{installed}/".encode(), f"{config}/".encode()))
-    log, out = folder / "osm.log", folder / "osm.out"
     command = [program("opensm"), "-F", str(config / "opensm.conf"), "-D", ERROR_INFO_ROUTING]
-    command += ["-e", "-f", str(log), "--dump_files_dir", str(folder)]
+    command += ["-e", "-f", str(folder / "osm.log"), "--dump_files_dir", str(folder)]
     command += ["--sweep", "0"]  # a later sweep would write the dumps while they are read
-    with out.open("wb") as stream:
+    with (folder / "osm.out").open("wb") as stream:
         process = subprocess.Popen(  # noqa: S603 - our own program
             command,
             env=simulator.environment(),
@@ -70,29 +91,10 @@ def subnet_manager(
             preexec_fn=die_with_parent,
         )
         try:
-            _wait_swept(process, log)
-            said = out.read_text(errors="replace") + log.read_text(errors="replace")
-            said = said.replace(str(config), installed)
-            yield SubnetManager(folder=folder, said=tuple(said.splitlines()))
+            yield SubnetManager(folder, process, (str(config), installed))
         finally:
             process.kill()
             process.wait()
-
-
-def _wait_swept(process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait for the end of the first sweep: the dumps are whole before it is said."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while time.monotonic() < deadline:
-        text = log.read_text(errors="replace") if log.exists() else ""
-        if UP in text or "Errors during initialization" in text:
-            return
-        if process.poll() is not None:
-            raise OperatingError(f"opensm ended with {process.returncode}: {_first_error(text)}")
-        time.sleep(0.1)
-    text = log.read_text(errors="replace") if log.exists() else ""
-    raise OperatingError(
-        f"opensm did not bring the subnet up within {TIMEOUT_S} s; its last words: {_last(text)}"
-    )
 
 
 def _first_error(text: str) -> str:
