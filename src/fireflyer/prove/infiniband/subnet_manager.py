@@ -16,6 +16,7 @@ from fireflyer.prove.infiniband.simulator import Simulator
 from fireflyer.prove.programs import program
 
 TIMEOUT_S = 120
+END_TIMEOUT_S = 10
 _DAEMON = re.compile(rb"(?mi)^\s*daemon\s+true")
 ERROR_INFO_ROUTING = "0x43"
 """Log flags that make OpenSM dump its tables."""
@@ -93,8 +94,17 @@ def subnet_manager(
         try:
             yield SubnetManager(folder, process, (str(config), installed))
         finally:
-            process.kill()
-            process.wait()
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End OpenSM. Killed, it would keep one of ibsim's few places for clients."""
+    process.terminate()
+    try:
+        process.wait(END_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _first_error(text: str) -> str:
