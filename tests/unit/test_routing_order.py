@@ -6,14 +6,23 @@ uplink p mod U (opensm: osm_switch_recommend_path picks the least used port, the
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from tests.any_intent import as_text, intents, written
 
-from fireflyer.design.routing_order import End, routing_order
-from fireflyer.model.fabric import Fabric, Role
+from fireflyer.design import design
+from fireflyer.design.part_leaves import End
+from fireflyer.design.routing_order import routing_order
+from fireflyer.design.subnets import subnet_fabric
+from fireflyer.load import load_site
+from fireflyer.model.fabric import Fabric, Layer, Role
 
 UPLINKS = 20
 """Of a Fire-Flyer 2 leaf."""
@@ -104,3 +113,23 @@ def test_every_end_port_once(fire_flyer_2: Fabric, lab: Fabric) -> None:
     for fabric in (fire_flyer_2, lab):
         guids = [port.guid.value for _, port in routing_order(fabric, fabric.trees)]
         assert sorted(guids) == sorted(port.guid.value for port in fabric.node_port.values())
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(intents())
+def test_leaves_of_any_hosts_leave_each_class_even(cluster: dict[str, Any]) -> None:
+    """Two destinations over the mean, rounded up: what a leaf's own hosts may shift."""
+    assume(cluster["fabric"]["technology"] == "infiniband" and cluster["fabric"]["layers"] == 2)
+    with tempfile.TemporaryDirectory() as folder:
+        whole = design(load_site(written(Path(folder), as_text(cluster))))
+    for subnet in whole.subnets:
+        fabric = subnet_fabric(whole, subnet)
+        order = routing_order(fabric, fabric.trees)
+        roles = {f"{node.name} {port.hca}": node.role for node, port in order}
+        leaf = next(fabric.switches_of(Layer.LEAF)).name
+        ways = fabric.leaf_uplinks[leaf]
+        for name, taken in uplinks(order, ways).items():
+            for role in (Role.STORAGE, Role.COMPUTE):
+                found = Counter(way for end, way in taken.items() if roles[end] is role)
+                even = -(-found.total() * 102 // (100 * ways))
+                assert name in fabric.gateways or max(found.values(), default=0) <= even + 2

@@ -13,8 +13,9 @@ destination at position p of the order way p mod U, its own hosts left out. Thre
   uplinks that rotates storage from leaf to leaf, and each way serves as much of it as another.
 
 Leaves whose hosts are no multiple of U come last: their own hosts would shift all that
-follows, at that leaf alone. The blocks of other leaves may stand in any order; the first and
-the second half of the leaves take turns, which spreads each class over the links between zones.
+follows, at that leaf alone (`part_leaves`). The blocks of other leaves may stand in any order;
+the first and the second half of the leaves take turns, which spreads each class over the links
+between zones.
 
 With three layers the same turns at leaf and spine would send all that one spine gets through
 one of its ways up. There fat-tree routing is used, which counts the layers apart.
@@ -25,14 +26,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TypeAlias
 
-from fireflyer.model.fabric import Fabric, Layer, Node, NodePort, Role
-
-End: TypeAlias = tuple[Node, NodePort]
-"""A destination: an adapter and its node."""
-Block: TypeAlias = list[End]
-"""The hosts of one leaf."""
+from fireflyer.design.part_leaves import Block, End, arranged, parted, ranked_places
+from fireflyer.model.fabric import Fabric, Layer, Role
 
 
 def routing_engine(fabric: Fabric) -> str:
@@ -66,14 +62,18 @@ def routing_order(fabric: Fabric, trees: Iterable[str]) -> tuple[End, ...]:
         ]
         for tree in wanted
     }
+    whole = {tree: [b for b in found if not len(b) % ways] for tree, found in blocks.items()}
+    parts = [block for found in blocks.values() for block in found if len(block) % ways]
+    tail = [end for block in arranged(parts, ways, sum(map(len, whole.values()))) for end in block]
     order: list[End] = []
-    tail: list[End] = []
-    for found in blocks.values():
-        storage: Counter[int] = Counter()
-        tail += _uneven([b for b in found if len(b) % ways], ways, len(tail), storage)
-        whole = [block for block in found if not len(block) % ways]
-        hosts = iter(_best(whole, ways, storage))
-        order += _interleaved([list(islice(hosts, len(block))) for block in whole])
+    for tree, found in whole.items():
+        storage = Counter(
+            position % ways
+            for position, (node, port) in enumerate(tail)
+            if node.role is Role.STORAGE and port.tree == tree
+        )
+        hosts = iter(_best(found, ways, storage))
+        order += _interleaved([list(islice(hosts, len(block))) for block in found])
     return (*order, *tail)
 
 
@@ -117,50 +117,25 @@ def _arrange(blocks: Iterable[Block], ways: int, first: int, storage: Counter[in
     order: list[End] = []
     turn = first
     for block in blocks:
-        order += _filled(block, 0, turn, ways, storage)
+        order += _filled(block, turn, ways, storage)
         turn = (turn + sum(node.role is Role.COMPUTE for node, _ in block)) % ways
     return order
 
 
-def _uneven(blocks: Iterable[Block], ways: int, position: int, storage: Counter[int]) -> list[End]:
-    """Return the hosts of blocks in order where leaves have more or fewer hosts than uplinks.
-
-    No turn fits all leaves there: each block takes the one that leaves both classes most even.
-    """
-    order: list[End] = []
-    compute: Counter[int] = Counter()
-    for block in blocks:
-        start = (position + len(order)) % ways
-
-        def cost(begin: int, block: Block = block, start: int = start) -> int:
-            hosts = _filled(block, start, begin, ways, storage.copy())
-            return sum(
-                (storage if node.role is Role.STORAGE else compute)[(start + index) % ways]
-                for index, (node, _) in enumerate(hosts)
-            )
-
-        chosen = _filled(block, start, min(range(len(block)), key=cost), ways, storage)
-        for index, (node, _) in enumerate(chosen):
-            compute[(start + index) % ways] += node.role is Role.COMPUTE
-        order += chosen
-    return order
-
-
-def _filled(block: Block, start: int, begin: int, ways: int, storage: Counter[int]) -> list[End]:
+def _filled(block: Block, begin: int, ways: int, storage: Counter[int]) -> list[End]:
     """Return a leaf's hosts in order: compute from place `begin` on, round the block.
 
-    Management takes the free places whose ways serve most storage already, storage the others.
+    Storage takes the free places whose ways serve least of it, management the others.
     """
     size = len(block)
     of_role = {role: [end for end in block if end[0].role is role] for role in Role}
     compute = of_role[Role.COMPUTE]
     taken = [(begin + index) % size for index in range(len(compute))]
     free = sorted(set(range(size)).difference(taken))
-    free.sort(key=lambda place: (-storage[(start + place) % ways], place))
-    others = free[: len(of_role[Role.MANAGEMENT])]
-    kept = sorted(free[len(others) :])
+    used = [storage[way] for way in range(ways)]
+    kept, others = parted(ranked_places(free, used, 1), len(of_role[Role.STORAGE]))
     for place in kept:
-        storage[(start + place) % ways] += 1
+        storage[place % ways] += 1
     hosts = [*compute, *of_role[Role.STORAGE], *of_role[Role.MANAGEMENT]]
     placed = dict(zip([*taken, *kept, *others], hosts, strict=True))
     return [placed[place] for place in range(size)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from math import ceil
 
@@ -111,18 +111,16 @@ class _View:
         return tuple(IPNetwork(text) for text in allowed) or own
 
     @cached_property
-    def port_names(self) -> Mapping[str, tuple[str, ...]]:
-        """The names of a switch's ports in order, by its model."""
+    def port_names(self) -> Mapping[str, Sequence[str]]:
+        """The names of each device's ports in order, as the device itself spells them."""
         models = {switch.model.name: switch.model for switch in self.fabric.switches}
-        return {name: model.port_names(self.system) for name, model in models.items()}
-
-    def port_name(self, port: Port) -> str:
-        """Return a port's name as its own device spells it."""
-        switch = self.fabric.switch.get(port.device)
-        if switch is None:
-            found = self.fabric.node_port[port]
-            return found.name if self.ethernet else found.hca
-        return self.port_names[switch.model.name][port.number - 1]
+        of_model = {name: model.port_names(self.system) for name, model in models.items()}
+        names: dict[str, Sequence[str]] = {
+            switch.name: of_model[switch.model.name] for switch in self.fabric.switches
+        }
+        for node in self.fabric.nodes:
+            names[node.name] = [port.name if self.ethernet else port.hca for port in node.ports]
+        return names
 
     def configure(self, switch: Switch) -> SwitchConfig:
         cluster, ethernet = self.cluster, self.ethernet
@@ -158,7 +156,7 @@ class _View:
         )
 
     def _port(self, switch: Switch, number: int, end: tuple[Cable, Port] | None) -> PortConfig:
-        name = self.port_name(Port(switch.name, number))
+        name = self.port_names[switch.name][number - 1]
         if end is None:
             return PortConfig(
                 number=number, name=name, role=PortRole.UNUSED, gbps=switch.model.port_gbps
@@ -174,7 +172,7 @@ class _View:
             name=name,
             role=PortRole.HOST if to_host else PortRole.SWITCH,
             peer=far.device,
-            peer_port=self.port_name(far),
+            peer_port=self.port_names[far.device][far.number - 1],
             peer_asn=0 if to_host else self.asns.get(far.device, 0),
             address=own,
             peer_address=peer,

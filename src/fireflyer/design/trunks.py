@@ -141,6 +141,7 @@ class _Planner:
         panel = {rack: panels.unit(start[rack]) for rack, panels in ends.items()}
         need_m = self._trays.need_m(panel[low.rack], panel[high.rack], first.run_m)
         trunk_m = float(ceil(need_m))
+        ports = {rack: panels.port(start[rack]) for rack, panels in ends.items()}
         routed: dict[int, Routed] = {}
         name = f"T{len(self._found.trunks) + 1:05d}"
         for offset, index in enumerate(chunk):
@@ -150,17 +151,22 @@ class _Planner:
             length_m = a_lead + trunk_m + z_lead
             if length_m > self._offer.reach_m:
                 return
-            a_port = ends[a.rack].port(start[a.rack] + offset)
-            z_port = ends[z.rack].port(start[z.rack] + offset)
-            route = Route(name, a_port, z_port, a_lead, z_lead)
+            a_port, z_port = ports[a.rack], ports[z.rack]  # all of a trunk are in one panel
+            route = Route(
+                name,
+                PanelPort(a_port.panel, a_port.position + offset),
+                PanelPort(z_port.panel, z_port.position + offset),
+                a_lead,
+                z_lead,
+            )
             routed[index] = Routed(route, a_need + need_m + z_need, length_m, chunk[0])
         for rack, panels in ends.items():
             panels.used = start[rack] + positions
             self._panels[rack] = panels
-        first_a, first_z = (ends[rack].port(start[rack]) for rack in (low.rack, high.rack))
         fibres = self._trunk.fibres[size]
+        ends_at = ports[low.rack], ports[high.rack]
         self._found.trunks.append(
-            Trunk(name, self._trunk.part, fibres, trunk_m, first_a, first_z, positions)
+            Trunk(name, self._trunk.part, fibres, trunk_m, *ends_at, positions)
         )
         self._found.routes |= routed
 

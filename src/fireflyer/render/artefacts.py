@@ -55,6 +55,7 @@ def stream(fabric: Fabric, groups: tuple[str, ...] = GROUPS) -> Iterator[tuple[s
 
 SWITCH_GROUPS = frozenset({"eos", "exports", "frr", "mlnxos", "nvue", "sonic"})
 """Groups that print what `switch_configs` computes once for all of them."""
+SLOW_GROUPS = frozenset({"cabling", "inventory", "report"})
 LARGE_CABLES = 2_000
 """A site with so many cables is rendered by two processes."""
 
@@ -63,6 +64,7 @@ def batches(fabric: Fabric, groups: tuple[str, ...] = GROUPS) -> list[Batch]:
     """Return what renders the groups, in parts that share no work."""
     of_switches = tuple(group for group in groups if group in SWITCH_GROUPS)
     rest = [(group,) for group in groups if group not in SWITCH_GROUPS]
+    rest.sort(key=lambda part: part[0] not in SLOW_GROUPS)  # so that the last to end is short
     return [partial(stream, fabric, part) for part in (of_switches, *rest) if part]
 
 

@@ -19,7 +19,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["json"] = lambda value: json.dumps(value, separators=(", ", ": "))
+    environment.filters["json"] = json.dumps
     return environment
 
 

@@ -77,6 +77,7 @@ class _Ids:
     def __init__(self, site: str) -> None:
         self._site = site
         self._known: dict[tuple[str, str], str] = {}
+        self._starts: dict[str, str] = {}
         self._ends: dict[str, str] = {}
 
     def of(self, kind: str, name: str) -> str:
@@ -90,10 +91,11 @@ class _Ids:
 
     def interface(self, device: str, name: str) -> str:
         """Return an interface's id: the start is its device's, the last 48 bits its name's."""
-        end = self._ends.get(name)
-        if end is None:
+        if (start := self._starts.get(device)) is None:
+            start = self._starts[device] = self.of("interfaces", device)[:24]
+        if (end := self._ends.get(name)) is None:
             end = self._ends[name] = sha256(f"interface/{name}".encode()).hexdigest()[:12]
-        return self.of("interfaces", device)[:24] + end
+        return start + end
 
 
 def _of(table: Table, *columns: str) -> Iterator[Row]:
@@ -182,8 +184,9 @@ def _interfaces(known: Tables, ids: _Ids) -> Iterator[Row]:
     for device, name, kind, *rest in _of(known["interfaces"], *columns):
         if (named := kinds.get(kind)) is None:
             named = kinds[kind] = interface_type(kind)
-        own = (ids.interface(device, name), ids.of("device", device), name)
-        yield (*own, named, "Active", macs.get((device, name), ""), *rest)
+        mac = macs.get((device, name), "") if macs else ""
+        own = ids.interface(device, name)
+        yield (own, ids.of("device", device), name, named, "Active", mac, *rest)
 
 
 def _addresses(known: Tables, site: str, ids: _Ids) -> Iterator[Sheet]:
