@@ -35,7 +35,7 @@ test: setup-test lint ## Lint, unit tests, real software, every role in containe
 	cd stack/hfreduce && ../../.venv-stack/bin/python -m pytest -q
 	cd stack/haiscale && ../../.venv-stack/bin/python -m pytest -q
 	.venv-pulumi/bin/python -m pytest -q tests/replica pulumi/infra
-	$(VENV)/python -m pytest -q tests/prove tests/report
+	$(VENV)/python -m pytest -q -n auto --dist loadfile tests/prove tests/report
 	$(VENV)/python -m tests.images.molecule
 	$(VENV)/python -m pytest -q tests/lab
 

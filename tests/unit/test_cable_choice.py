@@ -24,8 +24,9 @@ from fireflyer.design.materials import materials
 from fireflyer.errors import IntentError
 from fireflyer.load import Site, load_site
 from fireflyer.load.catalogue import load_catalogue
+from fireflyer.model.cable_parts import MEDIA
 from fireflyer.model.fabric import Cable, Fabric, Port
-from fireflyer.model.hardware import MEDIA, Catalogue
+from fireflyer.model.hardware import Catalogue
 
 NEAR = PLANES | {
     "cluster.compute.nodes": 10,

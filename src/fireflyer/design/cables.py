@@ -17,8 +17,8 @@ from fireflyer.design.trunks import Trunking, TrunkLink, trunking
 from fireflyer.design.wiring import Wire
 from fireflyer.errors import IntentError, Problem
 from fireflyer.load import Site
+from fireflyer.model.cable_parts import CableFamily, CableOffer
 from fireflyer.model.fabric import Cable, CableRole, Fitting, Node, Place, Port, Switch, Trunk
-from fireflyer.model.hardware import CableFamily, CableOffer
 
 Kind = tuple[str, int]
 """A cage: its connector and the ports it holds."""

@@ -8,7 +8,7 @@ from fireflyer.design.plan.as_json import as_json as study_as_json
 from fireflyer.design.plan.as_text import share
 from fireflyer.design.plan.figures import Plan, TreeFigures
 from fireflyer.design.plan.study import Study
-from fireflyer.model.hardware import MEDIA
+from fireflyer.model.cable_parts import MEDIA
 
 _PLAN: tuple[tuple[str, Callable[[Plan], str]], ...] = (
     ("zones or planes", lambda plan: f"{len(plan.trees)}"),

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from itertools import chain
 from math import ceil
 
+from fireflyer.model.cable_parts import CableOffer, Plug
 from fireflyer.model.fabric import Fabric, Node, Place, Switch
-from fireflyer.model.hardware import CableOffer, NodeModel, Plug, SwitchModel
+from fireflyer.model.hardware import NodeModel, SwitchModel
 
 BTU_PER_HOUR_PER_W = 3.412142
 """International table BTU (ISO 80000-5)."""

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from fireflyer.design.room import Trays
 from fireflyer.load import Site
+from fireflyer.model.cable_parts import CableOffer, TrunkOffer
 from fireflyer.model.fabric import Fitting, PanelPort, Place, Route, Trunk
-from fireflyer.model.hardware import CableOffer, TrunkOffer
 
 
 class TrunkLink(NamedTuple):

@@ -8,7 +8,8 @@ from typing import TypeVar
 from fireflyer.errors import IntentError, Problem
 from fireflyer.load.document import read
 from fireflyer.load.typed import parse
-from fireflyer.model.hardware import CableFamily, Catalogue, NodeModel, SwitchModel
+from fireflyer.model.cable_parts import CableFamily
+from fireflyer.model.hardware import Catalogue, NodeModel, SwitchModel
 from fireflyer.paths import HARDWARE
 
 Model = TypeVar("Model", SwitchModel, NodeModel, CableFamily)

@@ -9,7 +9,8 @@ from pathlib import Path
 from fireflyer.errors import IntentError, Problem
 from fireflyer.load.document import Document, read
 from fireflyer.load.typed import parse
-from fireflyer.model.hardware import CableOffer, Catalogue
+from fireflyer.model.cable_parts import CableOffer
+from fireflyer.model.hardware import Catalogue
 from fireflyer.model.prices import PriceList
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,6 +14,8 @@ Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=40)]
 """A DNS label."""
 DnsName = Annotated[str, Field(pattern=DNS_NAME_PATTERN, max_length=200)]
 """A DNS name or an IPv4 address: both are labels with dots between."""
+Technology = Literal["infiniband", "ethernet"]
+Connector = Literal["qsfp56", "qsfp112", "osfp", "qsfp-dd"]
 
 
 class Record(BaseModel):

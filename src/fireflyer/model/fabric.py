@@ -10,7 +10,8 @@ from functools import cached_property
 
 from netaddr import IPAddress, IPNetwork
 
-from fireflyer.model.hardware import CableFamily, NodeModel, SwitchModel, System
+from fireflyer.model.cable_parts import CableFamily
+from fireflyer.model.hardware import NodeModel, SwitchModel, System
 from fireflyer.model.intent import Cluster, TrafficClass
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fireflyer.model.base import DnsName, Name, Record
-from fireflyer.model.hardware import MEDIA, Medium
+from fireflyer.model.cable_parts import MEDIA, Medium
 
 Count = Annotated[int, Field(ge=1, le=100_000)]
 CountOrNone = Annotated[int, Field(ge=0, le=100_000)]

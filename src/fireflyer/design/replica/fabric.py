@@ -14,8 +14,9 @@ from netaddr import IPAddress, IPNetwork
 from fireflyer.design.replica.counts import Counts
 from fireflyer.design.replica.network import LOOPBACK, Layout, layout_of
 from fireflyer.load.replica import Replica
+from fireflyer.model.cable_parts import CableFamily
 from fireflyer.model.fabric import Fabric, Guid, Layer, Node, NodePort, Place, Port, Role, Switch
-from fireflyer.model.hardware import CableFamily, Gpu, Nic, NodeModel, SwitchModel
+from fireflyer.model.hardware import Gpu, Nic, NodeModel, SwitchModel
 from fireflyer.model.instance import InstanceType
 from fireflyer.model.intent import Cluster, EthernetIntent, FabricIntent, Nodes, SwitchLayer
 from fireflyer.model.replica_plan import PlannedHost, PlannedSubnet

@@ -13,12 +13,13 @@ from fireflyer.prove.files.exports.dhcp import dhcp
 from fireflyer.prove.files.exports.ethernet import ptm
 from fireflyer.prove.files.exports.ibdm import ibdiagnet
 from fireflyer.prove.files.exports.index import index
-from fireflyer.prove.files.exports.inventories import nautobot, netbox_places
 from fireflyer.prove.files.exports.kubernetes import kubernetes
 from fireflyer.prove.files.exports.labs import air, containerlab, netlab
 from fireflyer.prove.files.exports.links import Link, links_of
 from fireflyer.prove.files.exports.monitoring import prometheus
+from fireflyer.prove.files.exports.nautobot import nautobot
 from fireflyer.prove.files.exports.nccl import nccl
+from fireflyer.prove.files.exports.netbox import netbox_places
 from fireflyer.prove.files.exports.ranks import hfreduce
 from fireflyer.prove.files.exports.sheets import cvt, ufm
 from fireflyer.prove.files.exports.simulators import htsim, simgrid
