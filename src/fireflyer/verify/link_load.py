@@ -32,7 +32,8 @@ EVEN_FAT_TREE = 1.1
 destination more, as it counts every switch's ports for themselves."""
 PART_LEAVES = 2
 """Destinations more, where leaves have other than a multiple of their uplinks in hosts: the
-hosts of such a leaf shift what follows them in the routing order, at that leaf alone."""
+hosts of such a leaf shift what follows them in the routing order, at that leaf alone. All classes
+together are shifted by one: they take ways in turn."""
 
 LAYERS: Mapping[tuple[Layer, Layer], str] = {
     (Layer.LEAF, Layer.SPINE): "leaf to spine",
@@ -117,7 +118,7 @@ def _tolerance(fabric: Fabric, pattern: _Pattern, whole: bool) -> Callable[[str,
         even = EVEN_FAT_TREE if fat_tree else EVEN
         if by_class and "interzone" in layer:
             even = EVEN_CLASS_BETWEEN_ZONES
-        spare = PART_LEAVES if by_class and not whole else int(fat_tree)
+        spare = int(fat_tree) if whole or fat_tree else PART_LEAVES if by_class else 1
         return math.ceil(round(mean * even, 6)) + spare
 
     return limit
