@@ -36,6 +36,7 @@ def make(
     model: nn.Sequential,
     group: dist.ProcessGroup | None = None,
     wrap: Callable[[nn.Module], nn.Module] = lambda part: part,
+    few: int = 4,
     **options: Any,
 ) -> Pipeline:
     """Return a pipeline over a group, each part wrapped."""
@@ -43,7 +44,7 @@ def make(
     rank, size = dist.get_rank(group), dist.get_world_size(group)
     if name in ONE_STAGE:
         part = partition(model, rank, size)
-        return kind(wrap(part), 4, process_group=group, **options)
+        return kind(wrap(part), few, process_group=group, **options)
     parts = partition(model, rank, size, num_model_chunks=2, style=kind.style)
     chunks = 2 * size if name == "DualPipeV" else 4
     return kind([wrap(part) for part in parts], chunks, process_group=group, **options)
@@ -102,6 +103,10 @@ def work() -> dict[str, Any]:
     ):
         pipe = make(name, TASKS["gpt"].model(), checkpoint=checkpoint)
         found[f"{name} gpt {checkpoint}"] = train(pipe, TASKS["gpt"])
+    for name in ONE_STAGE:
+        for few in (1, 2):
+            pipe = make(name, TASKS["gpt"].model(), few=few)
+            found[f"{name} gpt {few}"] = train(pipe, TASKS["gpt"])
     found["both"] = both()
     found["return outputs"] = returned()
     found["tuples"] = [tuples(5), tuples(BATCH)]
@@ -241,7 +246,6 @@ def wrong() -> list[str]:
         lambda: pipe.forward_backward(x, criterion=cross_entropy, labels=(y, y)),
         lambda: pipe.forward_backward(x, criterion=cross_entropy, labels=(y[:5],)),
         lambda: pipe(Batched(x), y),
-        lambda: GPipe(partition(model, rank, size), 3),
         lambda: GPipe(partition(model, rank, size), 0),
         lambda: GPipe(partition(model, rank, size), 8, checkpoint="often"),
         lambda: GPipe(loop, 8),

@@ -10,7 +10,7 @@ import torch
 import ranks_pipeline
 from models import BATCH, TASKS, TOLERANCE, alone, cross_entropy, furthest, learns
 from processes import run_ranks
-from ranks_pipeline import SCHEDULES
+from ranks_pipeline import ONE_STAGE, SCHEDULES
 
 RUNS = [
     *(f"{name} gpt" for name in SCHEDULES),
@@ -18,6 +18,7 @@ RUNS = [
     "Interleaved1F1B cnn",
     "GPipe gpt except_last",
     "PipeDream gpt always",
+    *(f"{name} gpt {chunks}" for name in ONE_STAGE for chunks in (1, 2)),
 ]
 
 
@@ -149,7 +150,6 @@ def test_refusals(found: list[dict[str, Any]]) -> None:
         "input 1 is a tensor of shape [16, 8] beside other tensors, and nothing says whether it has"
         " a row a sample: write Batched(...) around it to cut it into chunks, or Replicated(...) to"
         " pass it whole",
-        "chunks is 3 for a pipeline of 4 stages; GPipe needs at least 4",
         "chunks is 0; it must be a whole number from 1",
         "checkpoint is 'often'; it must be 'never', 'always' or 'except_last'",
         "GPipe was given list for its stage; pass one module, as partition returns it without"

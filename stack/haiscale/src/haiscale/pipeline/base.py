@@ -17,7 +17,9 @@ from torch.distributed.pipelining.schedules import (
     ScheduleZBVZeroBubble,
 )
 
+from haiscale.clip import clip_grad_norm_
 from haiscale.errors import HaiscaleError
+from haiscale.fsdp import FullyShardedDataParallel
 from haiscale.pipeline.microbatches import Arguments, Chunks, arguments, check_batch
 from haiscale.pipeline.partition import StagePosition, Style, stages_of
 from haiscale.pipeline.probe import all_tensors, probe
@@ -62,11 +64,12 @@ class Pipeline(nn.Module):
         parts = [module] if isinstance(module, nn.Module) else list(module)
         self.module = module if isinstance(module, nn.Module) else nn.ModuleList(parts)
         self.chunks = chunks
-        self.process_group = process_group or dist.group.WORLD
-        if self.process_group is None:
+        group = process_group or dist.group.WORLD
+        if group is None:
             raise HaiscaleError(
                 f"{type(self).__name__} needs torch.distributed.init_process_group first"
             )
+        self.process_group: dist.ProcessGroup = group
         rank, size = dist.get_rank(self.process_group), dist.get_world_size(self.process_group)
         self.stage_count = size * len(parts)
         self._owners = {
@@ -141,13 +144,9 @@ class Pipeline(nn.Module):
             finally:
                 self._release(run)
 
-    def at_least_chunks(self, least: int) -> None:
-        """Refuse fewer chunks than the schedule can do with."""
-        if self.chunks < least:
-            raise HaiscaleError(
-                f"chunks is {self.chunks} for a pipeline of {self.stage_count} stages;"
-                f" {type(self).__name__} needs at least {least}"
-            )
+    def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Tensor:
+        """Scale the gradients of all stages to a norm of at most `max_norm`; see haiscale.clip."""
+        return clip_grad_norm_(self, max_norm, norm_type)
 
     def _schedule(self, stages: list[Stage]) -> PipelineScheduleSingle | PipelineScheduleMulti:
         raise NotImplementedError
@@ -181,7 +180,6 @@ class Pipeline(nn.Module):
 
     def _build(self, shape: object, inputs: tuple[Any, ...], chunks: int, training: bool) -> _Run:
         group, device = self.process_group, self._device
-        assert group is not None
         seen = probe(self._parts, self._owners, group, inputs, device, training=training)
         stages = [
             Stage(
@@ -236,6 +234,12 @@ class Pipeline(nn.Module):
                 f"checkpoint is {checkpoint!r}; it must be 'never', 'always' or 'except_last'"
             )
         for stage, module in self._parts.items():
+            if self.splits_backward and isinstance(module, FullyShardedDataParallel):
+                raise HaiscaleError(
+                    f"{name} computes gradients of weights apart, past the hooks by which"
+                    " FullyShardedDataParallel reduces them: take GPipe, PipeDream or"
+                    " Interleaved1F1B, or DistributedDataParallel"
+                )
             found = getattr(bare(module), "stage_position", None)
             if found not in (None, StagePosition(stage, self.stage_count)):
                 many = f" with num_model_chunks={len(self._parts)}, style={self.style!r}"
