@@ -15,7 +15,7 @@ from models import STEPS, TOLERANCE, furthest, learns, optimizer
 from processes import run_ranks
 from ranks_pairs import CLIP, OF_EIGHT, PAIRS, Pair, task_of
 
-AT_ONCE = {4: 5, 8: 2}
+AT_ONCE = {4: 2, 8: 1}
 _FOUND: dict[tuple[int, str], list[dict[str, Any]]] = {}
 
 
