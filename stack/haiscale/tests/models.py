@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 from haiscale.utils import on_demand_checkpoint
 
@@ -68,7 +69,15 @@ class Block(nn.Module):
             nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(), nn.Linear(4 * WIDTH, WIDTH)
         )
 
+    recompute = False
+    """Whether what it computes is forgotten, and computed again for the backward."""
+
     def forward(self, x: Tensor) -> Tensor:
+        if self.recompute:
+            return checkpoint(self.compute, x, use_reentrant=False)
+        return self.compute(x)
+
+    def compute(self, x: Tensor) -> Tensor:
         x = x + self.attention(self.norm(x))
         return x + self.feed_forward(self.norm2(x))
 

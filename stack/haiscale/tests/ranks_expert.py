@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from haiscale.ddp import DistributedDataParallel
 from haiscale.errors import HaiscaleError
 from haiscale.expert import MoE
+from haiscale.groups import enumerate_groups
 from haiscale.layout import layout_of
-from haiscale.pipeline.groups import enumerate_groups
 from models import STEPS, WIDTH, Task, cross_entropy, gpt, optimizer, sentences
 
 EXPERTS = 8

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
 import torch.distributed as dist
+import torch.distributed.fsdp as torch_fsdp
 from torch import Tensor, nn
 from torch.distributed.checkpoint.state_dict import (
     StateDictOptions,
@@ -14,12 +16,12 @@ from torch.distributed.checkpoint.state_dict import (
     set_model_state_dict,
     set_optimizer_state_dict,
 )
+from torch.distributed.fsdp import CPUOffload, MixedPrecision, ShardingStrategy
 from torch.distributed.fsdp.wrap import size_based_auto_wrap_policy
 from torch.distributed.tensor import DTensor
 from torch.profiler import profile
 
 from haiscale.errors import HaiscaleError
-from haiscale.expert import MoE
 from haiscale.fsdp import BackwardPrefetch, FullyShardedDataParallel
 from models import STEPS, TASKS, Block, Task, optimizer
 
@@ -127,6 +129,106 @@ def resumed() -> dict[str, Tensor]:
     return whole_state(model)
 
 
+def published(folder: str) -> dict[str, Any]:
+    """Saved by the first rank and loaded by all, as the published script does."""
+    task, path = TASKS["gpt"], Path(folder) / "latest.pt"
+    model = sharded("gpt")
+    steps: torch.optim.Optimizer = optimizer(model.parameters())
+    for step in range(STEPS):
+        if step in (2, 3):
+            with model.summon_full_params():
+                if dist.get_rank() == 0:
+                    state = {"model": model.module.state_dict(), "optimizer": steps.state_dict()}
+                    torch.save(state, path)
+            dist.barrier()
+            state = torch.load(path, map_location="cpu")
+            model = sharded("gpt")
+            steps = (
+                optimizer(model.parameters())
+                if step == 2
+                else model.fuse_optimizer(torch.optim.AdamW, lr=1e-2)
+            )
+            with model.summon_full_params():
+                model.module.load_state_dict(state["model"])
+            steps.load_state_dict(state["optimizer"])
+            dist.barrier()
+        x, y = mine(task, step)
+        task.loss(model(x), y).backward()
+        steps.step()
+        steps.zero_grad()
+    assert all(isinstance(each["exp_avg"], DTensor) for each in steps.state.values())
+    return whole_state(model)
+
+
+def first_ones_arguments() -> dict[str, Any]:
+    """Train with the arguments of torch's first, and say what its calls are answered."""
+    task = TASKS["gpt"]
+    model = FullyShardedDataParallel(
+        task.model(),
+        auto_wrap_policy=POLICIES["gpt"],
+        sharding_strategy=ShardingStrategy.SHARD_GRAD_OP,
+        cpu_offload=CPUOffload(offload_params=True),
+        mixed_precision=MixedPrecision(param_dtype=torch.float64),
+        backward_prefetch=torch_fsdp.BackwardPrefetch.BACKWARD_POST,
+        device_id=torch.device("cpu"),
+        use_orig_params=True,
+    )
+    steps = optimizer(model.parameters())
+    for step in range(STEPS):
+        x, y = mine(task, step)
+        task.loss(model(x), y).backward()
+        steps.step()
+        steps.zero_grad()
+    summon = FullyShardedDataParallel.summon_full_params
+    with summon(nn.Sequential(model), writeback=False, rank0_only=True, offload_to_cpu=True):
+        kinds = {isinstance(each, DTensor) for each in model.parameters()}
+    return {"state": whole_state(model), "shares inside": kinds}
+
+
+def ignored() -> dict[str, bool]:
+    """Which parameters are shares where the last layer is left out."""
+    model = TASKS["gpt"].model()
+    FullyShardedDataParallel(model, ignored_modules=[model[-1]])
+    return {name: isinstance(each, DTensor) for name, each in model.named_parameters()}
+
+
+def refused() -> list[str]:
+    def made(**options: Any) -> object:
+        return FullyShardedDataParallel(nn.Linear(2, 2), **options)
+
+    model = made()
+    tries = [
+        lambda: made(sharding_strategy=ShardingStrategy.NO_SHARD),
+        lambda: made(sharding_strategy=ShardingStrategy.HYBRID_SHARD),
+        lambda: made(use_orig_params=False),
+        lambda: made(sync_module_states=True),
+        lambda: made(process_group=(dist.group.WORLD, dist.group.WORLD)),
+        lambda: made(ignored_modules=["0"]),
+        lambda: made(cpu_offload=True).fuse_optimizer(torch.optim.SGD, lr=1.0),
+        lambda: model.summon_full_params(rank0_only=True).__enter__(),
+        lambda: model.summon_full_params(recurse=False).__enter__(),
+        lambda: FullyShardedDataParallel.summon_full_params(nn.Linear(2, 2)).__enter__(),
+    ]
+    messages = []
+    for each in tries:
+        try:
+            each()
+        except HaiscaleError as error:
+            messages.append(str(error))
+        else:
+            messages.append("no error")
+    return messages
+
+
+def first_one(folder: str) -> dict[str, Any]:
+    return {
+        "published": published(folder),
+        "arguments": first_ones_arguments(),
+        "ignored": ignored(),
+        "refused": refused(),
+    }
+
+
 def whole_optimizer() -> dict[str, Tensor]:
     """Fused, saved whole as a checkpoint on one rank would be, and carried on with fused."""
     task, model = TASKS["gpt"], sharded("gpt")
@@ -210,7 +312,6 @@ def wrong() -> list[str]:
         called_inside,
         lambda: sharded("gpt", backward_prefetch="post"),
         lambda: FullyShardedDataParallel(nn.GELU()),
-        lambda: FullyShardedDataParallel(nn.Sequential(MoE(4, 4, 2, 1, group=dist.group.WORLD))),
         lambda: TASKS["gpt"].loss(model(x), y).backward(),
     ]
     messages = []

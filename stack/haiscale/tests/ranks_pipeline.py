@@ -13,11 +13,13 @@ from haiscale import pipeline
 from haiscale.ddp import DistributedDataParallel
 from haiscale.errors import HaiscaleError
 from haiscale.pipeline import (
+    Batched,
     DualPipeV,
     GPipe,
     Interleaved1F1B,
     PipeDream,
     Pipeline,
+    Replicated,
     SequentialModel,
     make_subgroups,
     partition,
@@ -34,6 +36,7 @@ def make(
     model: nn.Sequential,
     group: dist.ProcessGroup | None = None,
     wrap: Callable[[nn.Module], nn.Module] = lambda part: part,
+    few: int = 4,
     **options: Any,
 ) -> Pipeline:
     """Return a pipeline over a group, each part wrapped."""
@@ -41,7 +44,7 @@ def make(
     rank, size = dist.get_rank(group), dist.get_world_size(group)
     if name in ONE_STAGE:
         part = partition(model, rank, size)
-        return kind(wrap(part), 4, process_group=group, **options)
+        return kind(wrap(part), few, process_group=group, **options)
     parts = partition(model, rank, size, num_model_chunks=2, style=kind.style)
     chunks = 2 * size if name == "DualPipeV" else 4
     return kind([wrap(part) for part in parts], chunks, process_group=group, **options)
@@ -100,9 +103,13 @@ def work() -> dict[str, Any]:
     ):
         pipe = make(name, TASKS["gpt"].model(), checkpoint=checkpoint)
         found[f"{name} gpt {checkpoint}"] = train(pipe, TASKS["gpt"])
+    for name in ONE_STAGE:
+        for few in (1, 2):
+            pipe = make(name, TASKS["gpt"].model(), few=few)
+            found[f"{name} gpt {few}"] = train(pipe, TASKS["gpt"])
     found["both"] = both()
     found["return outputs"] = returned()
-    found["tuples"] = tuples()
+    found["tuples"] = [tuples(5), tuples(BATCH)]
     found["norms"] = norms()
     found["runs"] = runs()
     found["reshaped"] = reshaped()
@@ -138,21 +145,33 @@ def gather_model() -> SequentialModel:
     return SequentialModel(*[Gather() for _ in range(7)], Last()).double()
 
 
-def tuples() -> dict[str, Any]:
-    """Stages that pass on several tensors: of floats, of numbers, and one that is no batch."""
+def tuples(rows: int) -> dict[str, Any]:
+    """Stages that pass on several tensors: of floats, of numbers, and a table that is no batch.
+
+    The criterion has a constant too: a weight of each sample of a chunk, as many as the batch has.
+    """
     draw = torch.Generator().manual_seed(1)
     x = torch.randn(BATCH, 4, generator=draw, dtype=torch.float64)
-    index = torch.randint(5, (BATCH,), generator=draw)
-    table = torch.randn(5, 4, generator=draw, dtype=torch.float64)
+    index = torch.randint(rows, (BATCH,), generator=draw)
+    table = torch.randn(rows, 4, generator=draw, dtype=torch.float64)
+    offsets = torch.randn(BATCH, dtype=torch.float64, generator=draw)
+
+    def criterion(out: Tensor, wanted: Tensor, offsets: Tensor) -> Tensor:
+        return (out.sum(-1) - wanted).square().mean() * offsets.square().sum()
+
     model = gather_model()
-    loss = model(x, index, table).square().mean()
+    loss = criterion(model(x, index, table), index, offsets)
     loss.backward()
     wanted = {name: p.grad for name, p in model.named_parameters()}
     worst, losses = [], []
     for name in ("PipeDream", "Interleaved1F1B", "ZBV"):
         pipe = make(name, gather_model())
         total, _ = pipe.forward_backward(
-            x, index, table, criterion=lambda out: out.square().mean() / 4
+            Batched(x),
+            Batched(index),
+            Replicated(table),
+            criterion=lambda *given: criterion(*given) / 4,
+            labels=(Batched(index), Replicated(offsets)),
         )
         if total is not None:
             losses.append(float(total.sum() - loss))
@@ -223,7 +242,10 @@ def wrong() -> list[str]:
         lambda: pipe.forward_backward(x[:14], criterion=cross_entropy, labels=(y[:14],)),
         lambda: pipe.forward_backward(criterion=cross_entropy),
         lambda: pipe.forward_backward(x, "text", criterion=cross_entropy),
-        lambda: GPipe(partition(model, rank, size), 3),
+        lambda: pipe.forward_backward(x, x[:5], criterion=cross_entropy),
+        lambda: pipe.forward_backward(x, criterion=cross_entropy, labels=(y, y)),
+        lambda: pipe.forward_backward(x, criterion=cross_entropy, labels=(y[:5],)),
+        lambda: pipe(Batched(x), y),
         lambda: GPipe(partition(model, rank, size), 0),
         lambda: GPipe(partition(model, rank, size), 8, checkpoint="often"),
         lambda: GPipe(loop, 8),

@@ -87,6 +87,51 @@ def test_when_blocks_are_gathered_in_the_backward(found: list[dict[str, Any]]) -
             assert late == (which == "post")
 
 
+@pytest.fixture(scope="module", name="first")
+def first_one(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    return run_ranks(2, ranks_fsdp.first_one, str(tmp_path_factory.mktemp("saved")))
+
+
+def test_what_the_first_rank_saved_is_resumed_by_all(first: list[dict[str, Any]]) -> None:
+    _, state = alone(TASKS["gpt"])
+    for rank in first:
+        assert furthest(rank["published"], state) < TOLERANCE
+
+
+def test_arguments_of_torchs_first_are_taken(first: list[dict[str, Any]]) -> None:
+    _, state = alone(TASKS["gpt"])
+    for rank in first:
+        assert furthest(rank["arguments"]["state"], state) < TOLERANCE
+        shares = rank["ignored"]
+        assert {name for name in shares if not shares[name]} == {n for n in shares if n[:2] == "7."}
+    assert [rank["arguments"]["shares inside"] for rank in first] == [{False}, {True}]
+
+
+def test_other_arguments_are_refused_with_what_to_write(first: list[dict[str, Any]]) -> None:
+    assert first[0]["refused"] == [
+        "sharding_strategy is NO_SHARD, which shards nothing: use"
+        " haiscale.ddp.DistributedDataParallel",
+        "sharding_strategy is HYBRID_SHARD, and nothing says which ranks share a shard: pass"
+        " device_mesh=mesh.data of haiscale.mesh.make_mesh(..., shard=N)",
+        "use_orig_params is False, and there are no flat parameters: parameters(), names and"
+        " optimizer groups are the module's own; leave it out or pass True",
+        "sync_module_states is not taken: make the module alike on every rank (one seed, or one"
+        " checkpoint)",
+        "process_group is a tuple; pass one group, or for shards that have replicas"
+        " device_mesh=mesh.data of haiscale.mesh.make_mesh(..., shard=N)",
+        "ignored_modules has a str; it takes modules of the one that is wrapped",
+        "cpu_offload keeps gradients in the processors' memory, where they are known after the"
+        " backward: use the plain optimizer",
+        "summon_full_params is called with rank0_only=True and writeback=True, and the other ranks"
+        " would not get what the first one writes: pass writeback=False to save, or"
+        " rank0_only=False to load",
+        "summon_full_params is called with recurse=False or with_grads=True; it summons the"
+        " parameters of the whole module, without gradients: read those from"
+        " parameter.grad.full_tensor() on every rank",
+        "Linear has no FullyShardedDataParallel inside: there is nothing to summon",
+    ]
+
+
 def test_refusals(found: list[dict[str, Any]]) -> None:
     assert found[0]["wrong"] == [
         "max_norm is 1.0, but the optimizer is fused into the backward: each gradient is spent"
@@ -103,8 +148,6 @@ def test_refusals(found: list[dict[str, Any]]) -> None:
         "backward_prefetch is 'post'; it must be one of BackwardPrefetch.BACKWARD_PRE,"
         " BackwardPrefetch.BACKWARD_POST",
         "GELU has no parameters; there is nothing to shard",
-        "0.experts.0.0.weight is an expert, which other ranks do not hold: wrap the parts around"
-        " the experts, or use DistributedDataParallel",
         "module.6.attention.query.weight has a second gradient before optimizer.step(), and the"
         " first is spent: call step() after every backward, and run all backwards of a step but"
         " the last under no_sync() to add gradients up",

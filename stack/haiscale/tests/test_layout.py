@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from haiscale.errors import HaiscaleError
+from haiscale.groups import node_size
 from haiscale.layout import Layout, check_spread, layout_of
-from haiscale.pipeline.groups import node_size
 
 DEGREES = st.integers(1, 6)
 

@@ -12,7 +12,6 @@ from torch import nn
 
 from haiscale.errors import HaiscaleError
 from haiscale.pipeline import SequentialModel, StagePosition, partition
-from haiscale.pipeline.microbatches import split
 from haiscale.pipeline.partition import Style, stages_of
 
 SIZES = st.integers(1, 5)
@@ -107,13 +106,3 @@ def test_refusals(cut: Callable[[], object], message: str) -> None:
     with pytest.raises(HaiscaleError) as caught:
         cut()
     assert str(caught.value) == message
-
-
-@given(st.integers(1, 4), st.integers(1, 4))
-def test_microbatches_are_the_batch(rows: int, chunks: int) -> None:
-    batch = rows * chunks
-    x, table = torch.arange(batch * 2).reshape(batch, 2), torch.ones(batch + 1, 3)
-    cut = split((x, table, "text"), batch, chunks)
-    assert len(cut) == chunks
-    assert torch.equal(torch.cat([each for each, _, _ in cut]), x)
-    assert all(whole is table and text == "text" for _, whole, text in cut)

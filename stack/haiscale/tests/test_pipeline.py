@@ -10,7 +10,7 @@ import torch
 import ranks_pipeline
 from models import BATCH, TASKS, TOLERANCE, alone, cross_entropy, furthest, learns
 from processes import run_ranks
-from ranks_pipeline import SCHEDULES
+from ranks_pipeline import ONE_STAGE, SCHEDULES
 
 RUNS = [
     *(f"{name} gpt" for name in SCHEDULES),
@@ -18,6 +18,7 @@ RUNS = [
     "Interleaved1F1B cnn",
     "GPipe gpt except_last",
     "PipeDream gpt always",
+    *(f"{name} gpt {chunks}" for name in ONE_STAGE for chunks in (1, 2)),
 ]
 
 
@@ -97,7 +98,11 @@ def test_outputs_are_returned_when_asked_for(found: list[dict[str, Any]]) -> Non
 
 
 def test_stages_pass_on_tensors_of_all_kinds(found: list[dict[str, Any]]) -> None:
-    assert all(rank["tuples"]["worst"] < TOLERANCE for rank in found)
+    assert all(rank["tuples"][0]["worst"] < TOLERANCE for rank in found)
+
+
+def test_a_constant_with_as_many_rows_as_the_batch_is_not_cut(found: list[dict[str, Any]]) -> None:
+    assert all(rank["tuples"][1]["worst"] < TOLERANCE for rank in found)
 
 
 def test_running_averages_see_every_microbatch_once(found: list[dict[str, Any]]) -> None:
@@ -134,7 +139,17 @@ def test_refusals(found: list[dict[str, Any]]) -> None:
         " only the first stage reads it",
         "the pipeline was given a str in place 1; only tensors pass between the stages of a"
         " pipeline",
-        "chunks is 3 for a pipeline of 4 stages; GPipe needs at least 4",
+        "input 1 is a tensor of shape [5, 8] beside other tensors, and nothing says whether it has"
+        " a row a sample: write Batched(...) around it to cut it into chunks, or Replicated(...) to"
+        " pass it whole",
+        "label 1 is a tensor of shape [16, 8] beside other tensors, and nothing says whether it has"
+        " a row a sample: write Batched(...) around it to cut it into chunks, or Replicated(...) to"
+        " pass it whole",
+        "label 0 has 5 rows, the batch 16: write Batched(...) around it to cut it into chunks, or"
+        " Replicated(...) to pass it whole",
+        "input 1 is a tensor of shape [16, 8] beside other tensors, and nothing says whether it has"
+        " a row a sample: write Batched(...) around it to cut it into chunks, or Replicated(...) to"
+        " pass it whole",
         "chunks is 0; it must be a whole number from 1",
         "checkpoint is 'often'; it must be 'never', 'always' or 'except_last'",
         "GPipe was given list for its stage; pass one module, as partition returns it without"

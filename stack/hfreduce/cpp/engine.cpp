@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstring>
 
 #include "error.h"
 #include "pause.h"
@@ -320,10 +321,12 @@ void Engine::add_share(const Wanted& wanted, std::uint64_t g, int thread) const 
     if (signature.from_one()) {
         const int root = static_cast<int>(signature.root) - options_.first_rank;
         if (root < 0 || root >= shape.local_size) return;  // another node's
-        inputs[n++] = segment_->input(root, g) + from * size;
-    } else {
-        for (; n < shape.local_size; ++n) inputs[n] = segment_->input(n, g) + from * size;
+        // Copied: a reduction, though of one input, would write every NaN as the same one.
+        std::memcpy(segment_->partial(g) + from * size, segment_->input(root, g) + from * size,
+                    (to - from) * size);
+        return;
     }
+    for (; n < shape.local_size; ++n) inputs[n] = segment_->input(n, g) + from * size;
     reduce(signature.dtype, signature.op, inputs.data(), n, segment_->partial(g) + from * size,
            to - from, scale(signature));
 }

@@ -187,6 +187,31 @@ def test_reduce_broadcast_and_barrier(ranks: int, local: int) -> None:
     run(_others, ranks, local)
 
 
+def _bit_patterns(_pipe: Any) -> None:
+    import hfreduce
+
+    with hfreduce.Communicator() as job:
+        for dtype, bits in (
+            ("float8_e4m3fn", np.uint8),
+            ("float16", np.uint16),
+            ("bfloat16", np.uint16),
+            ("float32", np.uint32),
+            ("float64", np.uint64),
+        ):
+            width = np.dtype(bits).itemsize * 8
+            # Every sign and exponent, and NaNs of all kinds.
+            patterns = np.arange(1 << min(width, 16), dtype=bits) << max(0, width - 16)
+            for root in range(job.world_size):
+                array = patterns.copy() if job.rank == root else np.zeros_like(patterns)
+                job.broadcast(array, root, dtype=dtype)
+                assert (array == patterns).all(), (dtype, root)
+
+
+@pytest.mark.parametrize(("ranks", "local"), [(2, 2), (5, 1), (7, 3)])
+def test_broadcast_keeps_the_bits_of_nan(ranks: int, local: int) -> None:
+    run(_bit_patterns, ranks, local)
+
+
 def _threads(_pipe: Any) -> None:
     import hfreduce
 

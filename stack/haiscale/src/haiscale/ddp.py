@@ -12,11 +12,15 @@ from typing import Any, Literal
 
 import torch
 import torch.distributed as dist
-from torch import nn
+from torch import Tensor, nn
+from torch.distributed.device_mesh import DeviceMesh
 from torch.nn.parallel import DistributedDataParallel as TorchDistributedDataParallel
 
+from haiscale.clip import clip_grad_norm_
 from haiscale.errors import HaiscaleError
 from haiscale.expert import average_replicas, expert_parameters
+from haiscale.mesh import data_mesh_beside, tensor_mesh_of
+from haiscale.shares import take_shares
 
 logger = logging.getLogger("haiscale")
 
@@ -32,12 +36,16 @@ class DistributedDataParallel(TorchDistributedDataParallel):
     installed, the process group's own backend reduces, and a warning says so once.
 
     Experts of `haiscale.expert.MoE` differ between ranks: they are left out, and averaged among
-    the ranks that hold the same ones.
+    the ranks that hold the same ones. Layers that `haiscale.tensor.parallelize` cut become plain
+    shares, which are averaged among the ranks that hold the same share;
+    `haiscale.shares.whole_state` joins them.
 
     Args:
         module: the replica.
         device_ids: as torch's; None for a module that is where it should be.
-        process_group: the replicas; by default all ranks.
+        process_group: the replicas; by default all ranks, or those beside the tensor-parallel
+            ones.
+        device_mesh: the replicas, in place of `process_group`.
         reduce_with: "hfreduce" or the "group"'s backend; by default HFReduce where it is there.
         **options: torch's other options.
     """
@@ -48,6 +56,7 @@ class DistributedDataParallel(TorchDistributedDataParallel):
         device_ids: list[int | torch.device] | None = None,
         process_group: dist.ProcessGroup | None = None,
         reduce_with: ReduceWith = "auto",
+        device_mesh: DeviceMesh | None = None,
         **options: Any,
     ) -> None:
         if not dist.is_initialized():
@@ -58,6 +67,17 @@ class DistributedDataParallel(TorchDistributedDataParallel):
             raise HaiscaleError(
                 f"reduce_with is {reduce_with!r}; it must be 'auto', 'hfreduce' or 'group'"
             )
+        if device_mesh is not None:
+            if process_group is not None or device_mesh.ndim != 1:
+                raise HaiscaleError(
+                    f"device_mesh has {device_mesh.ndim} dimensions; pass one of 1 and no"
+                    " process_group, or process_group=mesh.dp_group of haiscale.mesh.make_mesh"
+                )
+            process_group = device_mesh.get_group()
+        tensor = tensor_mesh_of(module)
+        if tensor is not None:
+            process_group = _beside_tensor(tensor, process_group)
+            take_shares(module)
         experts = expert_parameters(module)
         if experts:
             TorchDistributedDataParallel._set_params_and_buffers_to_ignore_for_model(
@@ -83,6 +103,10 @@ class DistributedDataParallel(TorchDistributedDataParallel):
                 " the last step, or run under torch.no_grad()"
             )
         return super().forward(*inputs, **kwargs)  # type: ignore[no-untyped-call]
+
+    def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Tensor:
+        """Scale the gradients to a norm of at most `max_norm`; see haiscale.clip."""
+        return clip_grad_norm_(self, max_norm, norm_type)
 
     def register_comm_hook(self, state: object, hook: Callable[..., Any]) -> None:
         """Have a function reduce the buckets, as torch's."""
@@ -123,6 +147,21 @@ def gradient_group(module: TorchDistributedDataParallel) -> dist.ProcessGroup:
     """Return the group that reduces a replica's gradients."""
     group = module.gradient_group if isinstance(module, DistributedDataParallel) else None
     return group or module.process_group
+
+
+def _beside_tensor(tensor: DeviceMesh, group: dist.ProcessGroup | None) -> dist.ProcessGroup:
+    """Return the replicas of a share, none of which may hold another share."""
+    if group is None:
+        return data_mesh_beside(tensor, None).get_group()
+    sharers = set(dist.get_process_group_ranks(tensor.get_group()))
+    both = sharers & set(dist.get_process_group_ranks(group))
+    if len(both) > 1:
+        raise HaiscaleError(
+            f"process_group and the module's tensor-parallel ranks have {sorted(both)} in common,"
+            " which hold different shares: pass process_group=mesh.dp_group of the same"
+            " haiscale.mesh.make_mesh"
+        )
+    return group
 
 
 def _beside(group: dist.ProcessGroup) -> dist.ProcessGroup:

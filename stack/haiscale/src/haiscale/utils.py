@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import torch
 from torch.utils.checkpoint import checkpoint
 
 Result = TypeVar("Result")
-_ON_DEMAND: ContextVar[bool] = ContextVar("haiscale_on_demand_checkpoint", default=True)
+_ALLOWED = [True]
+"""By scope, whether anything is forgotten on demand; of the process, as a GPU's backward has its
+own thread."""
 
 
 def on_demand_checkpoint(
@@ -28,7 +29,7 @@ def on_demand_checkpoint(
         preserve_rng_state: whether the second call draws the random numbers of the first.
         **kwargs: for the function.
     """
-    if not (torch.is_grad_enabled() and _ON_DEMAND.get()):
+    if not (torch.is_grad_enabled() and _ALLOWED[-1]):
         return function(*args, **kwargs)
     result: Result = checkpoint(
         function, *args, use_reentrant=False, preserve_rng_state=preserve_rng_state, **kwargs
@@ -39,8 +40,8 @@ def on_demand_checkpoint(
 @contextmanager
 def checkpointing(*, on_demand: bool) -> Iterator[None]:
     """Say whether `on_demand_checkpoint` does anything in here."""
-    token = _ON_DEMAND.set(on_demand)
+    _ALLOWED.append(on_demand)
     try:
         yield
     finally:
-        _ON_DEMAND.reset(token)
+        _ALLOWED.pop()

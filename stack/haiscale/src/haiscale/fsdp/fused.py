@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.optim import LBFGS, Optimizer
 
 from haiscale.errors import HaiscaleError
+from haiscale.fsdp.optimizers import know
 
 
 class FusedOptimizer(Optimizer):
@@ -61,8 +62,10 @@ class FusedOptimizer(Optimizer):
                     )
                 self._group_of[parameter] = number
                 self._each[parameter] = kind([parameter], **options)
+                self._each[parameter].of_one = True  # type: ignore[attr-defined]
                 parameter.register_post_accumulate_grad_hook(self._take)
         self._share_state()
+        know(self)
 
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
         """End a step, which the parameters have taken, but for gradients from elsewhere."""

@@ -9,12 +9,19 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 from torch.distributed.fsdp import FSDPModule
-from torch.distributed.tensor import DTensor, distribute_tensor
+from torch.distributed.tensor import DTensor
+
+from haiscale.fsdp.optimizers import share_like
 
 
 @contextmanager
-def whole_parameters(module: nn.Module, *, writeback: bool) -> Iterator[None]:
-    """Put whole parameters in the place of shares, and what became of them into the shares."""
+def whole_parameters(
+    module: nn.Module, *, writeback: bool, rank0_only: bool = False, to_cpu: bool = False
+) -> Iterator[None]:
+    """Put whole parameters in the place of shares, and what became of them into the shares.
+
+    Parameters that are not sharded, experts and ignored ones, stay as they are.
+    """
     for block in module.modules():
         if isinstance(block, FSDPModule):
             block.reshard()
@@ -22,9 +29,13 @@ def whole_parameters(module: nn.Module, *, writeback: bool) -> Iterator[None]:
     places: list[tuple[nn.Module, str, Tensor]] = []
     for part in module.modules():
         for name, share in part.named_parameters(recurse=False, remove_duplicate=False):
-            assert isinstance(share, DTensor)
+            if not isinstance(share, DTensor):
+                continue
             if share not in whole:
-                gathered = share.full_tensor().detach()
+                gathered = share.full_tensor().detach()  # by all ranks, though one may keep it
+                if rank0_only and any(share.device_mesh.get_coordinate() or ()):
+                    continue
+                gathered = gathered.cpu() if to_cpu else gathered
                 whole[share] = nn.Parameter(gathered, share.requires_grad)
             places.append((part, name, share))
     try:
@@ -65,7 +76,4 @@ def _loading_plain(module: nn.Module) -> Iterator[None]:
 def _write(share: Tensor, full: Tensor) -> None:
     assert isinstance(share, DTensor)
     with torch.no_grad():
-        mine = distribute_tensor(
-            full.detach(), share.device_mesh, share.placements, src_data_rank=None
-        )
-        share.to_local().copy_(mine.to_local())
+        share.to_local().copy_(share_like(share, full).to_local())

@@ -55,11 +55,15 @@ def _visit(name: str, module: nn.Module, policy: Policy, found: list[str]) -> in
     return numel
 
 
+def check_prefetch(given: object) -> None:
+    """Refuse what is no moment to gather a block for its backward."""
+    if not isinstance(given, BackwardPrefetch):
+        names = ", ".join(f"BackwardPrefetch.{each.name}" for each in BackwardPrefetch)
+        raise HaiscaleError(f"backward_prefetch is {given!r}; it must be one of {names}")
+
+
 def fetch_ahead(root: nn.Module, backward: BackwardPrefetch, *, forward: bool) -> None:
     """Have every block of a sharded module fetch its neighbour in the order of definition."""
-    if not isinstance(backward, BackwardPrefetch):
-        names = ", ".join(f"BackwardPrefetch.{each.name}" for each in BackwardPrefetch)
-        raise HaiscaleError(f"backward_prefetch is {backward!r}; it must be one of {names}")
     blocks = [module for module in root.modules() if isinstance(module, FSDPModule)]
     for block, following in pairwise(blocks):
         if forward:

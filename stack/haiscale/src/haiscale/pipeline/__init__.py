@@ -2,6 +2,7 @@
 
 from haiscale.pipeline.base import Pipeline
 from haiscale.pipeline.groups import make_subgroups
+from haiscale.pipeline.microbatches import Batched, Replicated
 from haiscale.pipeline.partition import SequentialModel, StagePosition, partition
 from haiscale.pipeline.schedules import (
     ZBV,
@@ -14,11 +15,13 @@ from haiscale.pipeline.schedules import (
 
 __all__ = [
     "ZBV",
+    "Batched",
     "DualPipeV",
     "GPipe",
     "Interleaved1F1B",
     "PipeDream",
     "Pipeline",
+    "Replicated",
     "SequentialModel",
     "StagePosition",
     "ZeroBubble",

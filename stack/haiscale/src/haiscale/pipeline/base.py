@@ -17,8 +17,10 @@ from torch.distributed.pipelining.schedules import (
     ScheduleZBVZeroBubble,
 )
 
+from haiscale.clip import clip_grad_norm_
 from haiscale.errors import HaiscaleError
-from haiscale.pipeline.microbatches import Chunks, batch_size, check_batch, split
+from haiscale.fsdp import FullyShardedDataParallel
+from haiscale.pipeline.microbatches import Arguments, Chunks, arguments, check_batch
 from haiscale.pipeline.partition import StagePosition, Style, stages_of
 from haiscale.pipeline.probe import all_tensors, probe
 from haiscale.pipeline.reduction import reduce_now
@@ -62,11 +64,12 @@ class Pipeline(nn.Module):
         parts = [module] if isinstance(module, nn.Module) else list(module)
         self.module = module if isinstance(module, nn.Module) else nn.ModuleList(parts)
         self.chunks = chunks
-        self.process_group = process_group or dist.group.WORLD
-        if self.process_group is None:
+        group = process_group or dist.group.WORLD
+        if group is None:
             raise HaiscaleError(
                 f"{type(self).__name__} needs torch.distributed.init_process_group first"
             )
+        self.process_group: dist.ProcessGroup = group
         rank, size = dist.get_rank(self.process_group), dist.get_world_size(self.process_group)
         self.stage_count = size * len(parts)
         self._owners = {
@@ -97,19 +100,23 @@ class Pipeline(nn.Module):
         do.
 
         Args:
-            *inputs: for the first stage. Tensors that have a row a sample are cut into chunks.
+            *inputs: for the first stage. One tensor is the batch, and is cut into chunks; of
+                several it is said by `Batched` and `Replicated` which are cut.
             criterion: returns the loss of one chunk.
             labels: for the criterion, cut likewise.
-            return_outputs: whether to keep what the last stage returned; it is large.
+            return_outputs: whether to keep what the last stage returned, joined along its first
+                dimension; it is large.
 
         Returns:
             The losses of the chunks and the outputs, on the rank of the last stage; else None
             twice. The outputs are None too unless asked for.
         """
-        batch = batch_size(inputs)
-        check_batch(batch, self.chunks)
-        run = self._run(inputs, batch, self.chunks, training=True)
-        self._criterion, self._labels = criterion, split(labels, batch, self.chunks)
+        given = self._given(inputs)
+        if given.rows is not None:
+            check_batch(given.rows, self.chunks)
+        wanted = arguments("label", labels, cuts=self.chunks > 1).split(given.rows, self.chunks)
+        run = self._run(given.split(given.rows, self.chunks), training=True)
+        self._criterion, self._labels = criterion, wanted
         losses: list[Tensor] = []
         try:
             outputs = run.schedule.step(
@@ -126,30 +133,37 @@ class Pipeline(nn.Module):
 
     def forward(self, *inputs: Any) -> Any:
         """Run a batch forward alone; the last stage's rank gets the outputs, the others None."""
-        batch = batch_size(inputs)
-        chunks = gcd(batch, self.chunks)
-        check_batch(batch, chunks)
+        given = self._given(inputs)
+        chunks = 1 if given.rows is None else gcd(given.rows, self.chunks)
+        if given.rows is not None:
+            check_batch(given.rows, chunks)
         with torch.no_grad():
-            run = self._run(inputs, batch, chunks, training=False)
+            run = self._run(given.split(given.rows, chunks), training=False)
             try:
                 return run.schedule.eval()
             finally:
                 self._release(run)
 
-    def at_least_chunks(self, least: int) -> None:
-        """Refuse fewer chunks than the schedule can do with."""
-        if self.chunks < least:
-            raise HaiscaleError(
-                f"chunks is {self.chunks} for a pipeline of {self.stage_count} stages;"
-                f" {type(self).__name__} needs at least {least}"
-            )
+    def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Tensor:
+        """Scale the gradients of all stages to a norm of at most `max_norm`; see haiscale.clip."""
+        return clip_grad_norm_(self, max_norm, norm_type)
 
     def _schedule(self, stages: list[Stage]) -> PipelineScheduleSingle | PipelineScheduleMulti:
         raise NotImplementedError
 
-    def _run(self, inputs: tuple[Any, ...], batch: int, chunks: int, *, training: bool) -> _Run:
-        all_tensors("the pipeline was given", inputs)
-        microbatches = split(inputs, batch, chunks)
+    def _given(self, inputs: tuple[Any, ...]) -> Arguments:
+        given = arguments("input", inputs, cuts=self.chunks > 1)
+        cut = [v for v, cut in zip(given.values, given.cut, strict=True) if cut or self.chunks == 1]
+        if not any(isinstance(value, Tensor) and value.dim() for value in cut):
+            raise HaiscaleError(
+                "no argument of the pipeline is a tensor with rows; every rank passes the batch,"
+                " though only the first stage reads it"
+            )
+        all_tensors("the pipeline was given", given.values)
+        return given
+
+    def _run(self, microbatches: Chunks, *, training: bool) -> _Run:
+        chunks = len(microbatches)
         shape = (
             [(value.shape, value.dtype) for value in microbatches[0]],
             chunks,
@@ -166,7 +180,6 @@ class Pipeline(nn.Module):
 
     def _build(self, shape: object, inputs: tuple[Any, ...], chunks: int, training: bool) -> _Run:
         group, device = self.process_group, self._device
-        assert group is not None
         seen = probe(self._parts, self._owners, group, inputs, device, training=training)
         stages = [
             Stage(
@@ -221,6 +234,12 @@ class Pipeline(nn.Module):
                 f"checkpoint is {checkpoint!r}; it must be 'never', 'always' or 'except_last'"
             )
         for stage, module in self._parts.items():
+            if self.splits_backward and isinstance(module, FullyShardedDataParallel):
+                raise HaiscaleError(
+                    f"{name} computes gradients of weights apart, past the hooks by which"
+                    " FullyShardedDataParallel reduces them: take GPipe, PipeDream or"
+                    " Interleaved1F1B, or DistributedDataParallel"
+                )
             found = getattr(bare(module), "stage_position", None)
             if found not in (None, StagePosition(stage, self.stage_count)):
                 many = f" with num_model_chunks={len(self._parts)}, style={self.style!r}"

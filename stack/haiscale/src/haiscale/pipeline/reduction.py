@@ -14,13 +14,16 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from haiscale.ddp import gradient_group
+from haiscale.expert import average_replicas, expert_parameters
 
 BUCKET_BYTES = 25 << 20
 
 
 def reduce_now(modules: Iterable[nn.Module]) -> None:
-    """Average the gradients of every DistributedDataParallel among the modules."""
+    """Average the gradients of every DistributedDataParallel among the modules, and experts'."""
     for module in modules:
+        for name, layer in expert_parameters(module).items():
+            average_replicas(layer)(module.get_parameter(name))
         if not isinstance(module, DistributedDataParallel):
             continue
         group = gradient_group(module)

@@ -41,11 +41,14 @@ class _OneStage(Pipeline):
                 " module, as partition returns it without num_model_chunks"
             )
         super().__init__(module, chunks, process_group, checkpoint)
-        self.at_least_chunks(self.stage_count)
 
     def _schedule(self, stages: list[Stage]) -> PipelineScheduleSingle:
         (stage,) = stages
-        return self.torch_schedule(stage, self.chunks, loss_fn=self._loss, scale_grads=False)
+        # With fewer chunks than stages the first stages run all forward first in either order,
+        # and torch has no other for so few.
+        few = self.chunks < self.stage_count
+        order = ScheduleGPipe if few else self.torch_schedule
+        return order(stage, self.chunks, loss_fn=self._loss, scale_grads=False)
 
 
 class GPipe(_OneStage):
@@ -59,7 +62,10 @@ class GPipe(_OneStage):
 
 
 class PipeDream(_OneStage):
-    """One forward, one backward in turn (1F1B, with flushes), which keeps few activations."""
+    """One forward, one backward in turn (1F1B, with flushes), which keeps few activations.
+
+    With fewer chunks than stages it is GPipe: most stages wait most of the time.
+    """
 
     torch_schedule = Schedule1F1B
 
@@ -133,4 +139,8 @@ class DualPipeV(_ManyStages):
         process_group: dist.ProcessGroup | None = None,
     ) -> None:
         super().__init__(modules, chunks, process_group)
-        self.at_least_chunks(self.stage_count)
+        if chunks < self.stage_count:
+            raise HaiscaleError(
+                f"chunks is {chunks} for a pipeline of {self.stage_count} stages;"
+                f" {type(self).__name__} needs at least {self.stage_count}"
+            )

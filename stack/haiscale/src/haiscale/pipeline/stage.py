@@ -12,6 +12,7 @@ from torch.distributed.pipelining import PipelineStage
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint as recompute
 
+from haiscale.fsdp import FullyShardedDataParallel
 from haiscale.utils import checkpointing
 
 Checkpoint = Literal["never", "always", "except_last"]
@@ -22,7 +23,8 @@ class Stage(PipelineStage):
     """A stage that fetches its own microbatches and may forget activations.
 
     Args:
-        module: the layers of the stage, in DistributedDataParallel or not.
+        module: the layers of the stage, in DistributedDataParallel, FullyShardedDataParallel or
+            neither.
         index: of the stage.
         count: of all stages.
         device: of the module.
@@ -47,7 +49,13 @@ class Stage(PipelineStage):
         reduces: bool,
     ) -> None:
         super().__init__(
-            module, index, count, device, input_args=inputs, output_args=outputs, group=group
+            run_by(module),
+            index,
+            count,
+            device,
+            input_args=inputs,
+            output_args=outputs,
+            group=group,
         )
         self.microbatches: list[tuple[Any, ...]] = []
         self._forgets = forgets
@@ -62,6 +70,14 @@ class Stage(PipelineStage):
             args = self.microbatches[fwd_chunk_id]
         self._forgetting = self._forgets(fwd_chunk_id) and torch.is_grad_enabled()
         return super().forward_one_chunk(fwd_chunk_id, args, *rest, **more)
+
+    def backward_one_chunk(self, bwd_chunk_id: int, *rest: Any, **more: Any) -> Any:
+        """Run one microbatch backward.
+
+        What the model itself forgets is run again in here as it ran forward.
+        """
+        with checkpointing(on_demand=not self._forgets(bwd_chunk_id)):
+            return super().backward_one_chunk(bwd_chunk_id, *rest, **more)
 
     def forward_maybe_with_nosync(self, *args: Any, **kwargs: Any) -> Any:
         """Run the module, keeping its activations or only its inputs."""
@@ -99,8 +115,16 @@ class Stage(PipelineStage):
 
 
 def bare(module: nn.Module) -> nn.Module:
-    """Return a module without the DistributedDataParallel around it."""
-    return module.module if isinstance(module, DistributedDataParallel) else module
+    """Return a module without the DistributedDataParallel or the sharding's wrapper around it."""
+    wrapped = isinstance(module, DistributedDataParallel | FullyShardedDataParallel)
+    inner = module.module if wrapped else module
+    assert isinstance(inner, nn.Module)
+    return inner
+
+
+def run_by(module: nn.Module) -> nn.Module:
+    """Return what a stage runs: torch's stages know replicas, and shards without the wrapper."""
+    return bare(module) if isinstance(module, FullyShardedDataParallel) else module
 
 
 def dense(outputs: Any) -> Any:
