@@ -32,6 +32,7 @@ _OPS: dict[Any, ReduceOp] = {
     dist.ReduceOp.MAX: "max",
 }
 _DTYPES = {getattr(torch, name): kind for name, kind in _core.Dtype.__members__.items()}
+_IN_PLACE_OF_OPTIONS = (dist.ReduceOp, dist.ReduceOp.RedOpType, timedelta)
 _BYTE = _core.Dtype.uint8
 _COALESCED = torch._C._distributed_c10d.AllreduceCoalescedOptions
 _REST = (
@@ -59,8 +60,10 @@ class HFReduceGroup(dist.ProcessGroup):
         super().__init__(rank, size)  # type: ignore[call-arg] # torch has no store for subclasses
         node = node_settings()
         self._timeout = timeout
-        self._node_timeout_s = node.timeout_s
-        node = replace(node, timeout_s=self._timeout_s())
+        self._timeout_s = node.timeout_s  # in place of torch's default
+        if timeout != default_pg_timeout:
+            self._timeout_s = timeout.total_seconds()
+        node = replace(node, timeout_s=self._timeout_s)
         meeting = meet(store, rank, size, timeout, node)
         self.communicator = Communicator(meeting.job, node)
         self._store = store
@@ -139,6 +142,7 @@ class HFReduceGroup(dist.ProcessGroup):
     def set_timeout(self, timeout: timedelta) -> None:
         """Set what an operation may take that names no timeout itself."""
         self._timeout = timeout
+        self._timeout_s = timeout.total_seconds()
         self._gloo.set_timeout(timeout)
         for group in self._of_callbacks.values():
             group.set_timeout(timeout)
@@ -162,12 +166,6 @@ class HFReduceGroup(dist.ProcessGroup):
     def __reduce__(self) -> Any:
         """Name the group: where it is unpickled, a group of this name must have been made."""
         return _group_named, (self.group_name,)
-
-    def _timeout_s(self) -> float:
-        """Return the group's timeout, in place of torch's default the node's."""
-        if self._timeout == default_pg_timeout:
-            return self._node_timeout_s
-        return self._timeout.total_seconds()
 
     def _in_order(self) -> "HFReduceGroup":
         """Return the group for this thread: itself, or the one for a callback's operations."""
@@ -230,10 +228,9 @@ class HFReduceGroup(dist.ProcessGroup):
                 )
             )
         timeout_s = opts.timeout.total_seconds()
-        work = HFReduceWork(
-            self._callbacks, timeout_s if timeout_s > 0 else self._timeout_s(), tensors, staged,
-            pending,
-        )  # fmt: skip
+        if timeout_s <= 0:
+            timeout_s = self._timeout_s
+        work = HFReduceWork(self._callbacks, timeout_s, tensors, staged, pending)
         if opts.asyncOp:  # its memory must last, whatever the caller does with the work
             while self._unended and self._unended[0].is_completed():
                 self._unended.popleft()
@@ -263,7 +260,7 @@ def _group_named(name: str) -> dist.ProcessGroup:
 def _options(kind: type[Any], given: Any, timeout: Any) -> Any:
     """Return torch's options, also where it was given an operation or a timeout in their place."""
     opts = given
-    if given is None or isinstance(given, (dist.ReduceOp, dist.ReduceOp.RedOpType, timedelta)):
+    if not isinstance(given, kind) and (given is None or isinstance(given, _IN_PLACE_OF_OPTIONS)):
         opts = kind()
         if isinstance(given, timedelta):
             timeout = given

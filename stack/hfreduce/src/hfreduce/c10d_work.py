@@ -40,6 +40,7 @@ class Callbacks:
     def __init__(self, origin: str) -> None:
         """Name the order; the thread starts with the first task."""
         self.origin = origin
+        self.lock = threading.Lock()
         self._pool = ThreadPoolExecutor(1, "hfreduce", self._begin)
 
     def _begin(self) -> None:
@@ -147,7 +148,7 @@ class HFReduceWork(TorchWork):
         self._ended = False
         self._failure: Optional[RuntimeError] = None  # noqa: UP045 - as torch's
         self._future: Optional[HFReduceFuture] = None  # noqa: UP045
-        self._lock = threading.Lock()
+        self._lock = callbacks.lock
         self._devices = [each.device for each in tensors if each.is_cuda]
         if self._devices:
             self.get_future()
