@@ -63,7 +63,7 @@ def buffer(array: Any, dtype: str | None = None, *, written: bool) -> Buffer:
     """
     if isinstance(array, np.ndarray):
         return _of_numpy(array, dtype, written)
-    if _is_tensor(type(array)) or isinstance(array, Tensor):
+    if _is_tensor(array.__class__) or isinstance(array, Tensor):
         return _of_tensor(array)
     if (shown := getattr(array, "__cuda_array_interface__", None)) is not None:
         return _of_interface(array, shown, dtype, written)
