@@ -44,7 +44,7 @@ class Callbacks:
         self._pool = ThreadPoolExecutor(1, "hfreduce", self._begin)
 
     def _begin(self) -> None:
-        _THREAD.origin = self.origin
+        _THREAD.origin, _THREAD.callbacks = self.origin, self
 
     def submit(self, task: Callable[[], None]) -> None:
         """Run a task after those before it."""
@@ -52,7 +52,7 @@ class Callbacks:
 
     def runs_here(self) -> bool:
         """Whether this thread is the one."""
-        return callback_origin() == self.origin
+        return getattr(_THREAD, "callbacks", None) is self
 
     def close(self) -> None:
         """Let the tasks end."""
