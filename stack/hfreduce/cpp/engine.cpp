@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <sstream>
 
 #include "error.h"
 #include "pause.h"
@@ -85,12 +86,14 @@ std::uint64_t Engine::submit(Signature signature, const void* in, void* out,
     return signature.sequence;
 }
 
-void Engine::wait(std::uint64_t number, const std::atomic<std::uint64_t>& passed) {
+void Engine::wait(std::uint64_t number, const std::atomic<std::uint64_t>& passed,
+                  double timeout_s) {
     const auto ended = [&] { return number < passed.load(); };
-    const auto limit = Clock::now() + std::chrono::duration<double>(options_.timeout_s);
+    if (timeout_s <= 0) timeout_s = options_.timeout_s;
+    const auto limit = Clock::now() + std::chrono::duration<double>(timeout_s);
     while (!ended()) {
         check();
-        if (Clock::now() > limit) late(number);
+        if (Clock::now() > limit) late(number, timeout_s);
         std::unique_lock<std::mutex> driving(drive_mutex_, std::try_to_lock);
         if (driving.owns_lock()) {
             const std::uint64_t asked = sequence_;
@@ -447,9 +450,12 @@ void Engine::set_laggard(int rank, std::uint64_t entered) {
     laggard_entered_ = entered;
 }
 
-void Engine::late(std::uint64_t number) {
-    std::string text = "operation " + std::to_string(number) + " did not end within " +
-                       std::to_string(static_cast<long>(options_.timeout_s)) + " s: ";
+void Engine::late(std::uint64_t number, double timeout_s) {
+    std::ostringstream limit;
+    limit << timeout_s;
+    std::string text =
+        "operation " + std::to_string(number) + " did not end within the timeout of " + limit.str() +
+        " s: ";
     const int n = segment_->shape().local_size;
     int least = 0;
     for (int each = 1; each < n; ++each)

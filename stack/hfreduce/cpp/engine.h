@@ -40,10 +40,12 @@ class Engine {
                          std::shared_ptr<Mover> mover, bool someone_waits);
 
     // Drive until operation `number` has ended. Raises Error if the job was aborted, or after
-    // the communicator's time limit.
-    void wait(std::uint64_t number) { wait(number, completed_); }
+    // `timeout_s`, by default the communicator's, which ends the job.
+    void wait(std::uint64_t number, double timeout_s = 0) { wait(number, completed_, timeout_s); }
     // The same, until its last copy has been started, where a stream can wait for the rest.
-    void wait_started(std::uint64_t number) { wait(number, started_); }
+    void wait_started(std::uint64_t number, double timeout_s = 0) {
+        wait(number, started_, timeout_s);
+    }
     bool done(std::uint64_t number) const { return number < completed_.load(); }
 
     std::uint64_t submitted() const { return sequence_.load(); }
@@ -134,9 +136,9 @@ class Engine {
     bool give_way();
     void background();
     void adder(int thread);
-    void wait(std::uint64_t number, const std::atomic<std::uint64_t>& passed);
+    void wait(std::uint64_t number, const std::atomic<std::uint64_t>& passed, double timeout_s);
     void check() const;
-    [[noreturn]] void late(std::uint64_t number);
+    [[noreturn]] void late(std::uint64_t number, double timeout_s);
     bool moving() const;
     std::size_t chunk_elements(const Signature& signature) const;
     bool is_direct(const Signature& signature) const;

@@ -84,9 +84,10 @@ class Core {
                                reinterpret_cast<void*>(out), std::move(mover), waits);
     }
 
-    void wait(std::uint64_t number) { engine_->wait(number); }
-    void wait_stream(std::uint64_t number, std::uintptr_t out, std::uintptr_t stream) {
-        engine_->wait_started(number);
+    void wait(std::uint64_t number, double timeout_s) { engine_->wait(number, timeout_s); }
+    void wait_stream(std::uint64_t number, std::uintptr_t out, std::uintptr_t stream,
+                     double timeout_s) {
+        engine_->wait_started(number, timeout_s);
         if (!engine_->done(number))
             gpus_->follow(reinterpret_cast<const void*>(out), reinterpret_cast<cuda::Stream>(stream));
     }
@@ -123,6 +124,19 @@ class Core {
         if (monitor_) monitor_->leave();
         engine_->stop();
         gpus_->settle();
+    }
+
+    // In a forked child, which has the memory and the descriptors and none of the threads: let go
+    // of the connections, so that the others see the parent's end, and never touch the rest.
+    void forget() {
+        if (closed_) return;
+        closed_ = true;
+        if (monitor_) monitor_->forget();
+        monitor_.release();
+        network_.release();
+        gpus_.release();
+        new std::shared_ptr<Engine>(engine_);  // its threads cannot be joined here
+        new std::shared_ptr<Segment>(segment_);
     }
 
     std::uint64_t sent_bytes() const { return network_ ? network_->sent_bytes() : 0; }
@@ -231,14 +245,15 @@ PYBIND11_MODULE(_core, m) {
              py::arg("average"), py::arg("dtype"), py::arg("count"), py::arg("root"),
              py::arg("name"), py::arg("source"), py::arg("target"), py::arg("waits"),
              py::arg("gpu"), py::arg("stream"))
-        .def("wait", &Core::wait, released)
+        .def("wait", &Core::wait, released, py::arg("number"), py::arg("timeout_s") = 0.0)
         .def("wait_stream", &Core::wait_stream, released, py::arg("number"), py::arg("target"),
-             py::arg("stream"))
+             py::arg("stream"), py::arg("timeout_s") = 0.0)
         .def("done", &Core::done)
         .def("abort", &Core::abort, released)
         .def("aborted", &Core::aborted)
         .def("place", &Core::place)
         .def("close", &Core::close, released)
+        .def("forget", &Core::forget)
         .def("sent_bytes", &Core::sent_bytes);
 }
 

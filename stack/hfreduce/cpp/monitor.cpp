@@ -72,6 +72,12 @@ void Monitor::leave() {
     if (thread_.joinable()) thread_.join();
 }
 
+void Monitor::forget() {
+    for (Peer& peer : peers_)
+        if (peer.link.fd >= 0) close(peer.link.fd);
+    close(wake_);
+}
+
 std::string Monitor::who(const Peer& peer) const {
     if (peer.link.ranks == 1) return "rank " + std::to_string(peer.link.first_rank);
     return "rank " + std::to_string(peer.link.first_rank) + " (of the node with ranks " +

@@ -35,6 +35,8 @@ class Monitor {
     void abort(const std::string& text);
     // Say that this rank leaves after its operations so far, and stop.
     void leave();
+    // In a forked child: close the connections, say nothing. The thread is the parent's.
+    void forget();
 
   private:
     struct Frame;

@@ -22,7 +22,10 @@ import namespaces
 SECRET = "a secret of the tests, long enough"
 SLOWNESS = float(os.environ.get("HFREDUCE_TEST_SLOWNESS", "1"))
 """By how much to wait longer than on a machine with nothing else to do."""
-_CONTEXT = multiprocessing.get_context("spawn")
+_SPAWN = multiprocessing.get_context("spawn")
+FORKSERVER = multiprocessing.get_context("forkserver")
+"""Ranks that have imported torch already: `context=` of a job that needs it."""
+FORKSERVER.set_forkserver_preload(["hfreduce.torch"])
 
 
 @dataclass(frozen=True)
@@ -49,13 +52,14 @@ class Job:
         arguments: Sequence[Any] = (),
         environment: dict[str, str] | None = None,
         nodes: namespaces.Nodes | None = None,
+        context: Any = _SPAWN,
     ) -> None:
         """Start them."""
         port = free_port()
         self.started_s = time.monotonic()
         self.processes, self._pipes = [], []
         for rank in range(ranks):
-            here, there = _CONTEXT.Pipe(duplex=False)
+            here, there = context.Pipe(duplex=False)
             said = {
                 "RANK": rank,
                 "WORLD_SIZE": ranks,
@@ -70,7 +74,7 @@ class Job:
                 **(nodes.environment(rank // local) if nodes else {}),
                 **(environment or {}),
             }
-            process = _CONTEXT.Process(
+            process = context.Process(
                 target=_rank,
                 args=(there, {k: str(v) for k, v in said.items()}, function, arguments),
                 daemon=True,

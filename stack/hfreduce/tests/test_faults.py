@@ -122,7 +122,10 @@ def _sleeps(pipe: Any) -> None:
 def test_a_rank_that_does_not_come_to_an_operation_is_named(ranks: int, local: int) -> None:
     outcomes = Job(_sleeps, ranks, local, timeout_s=2.5, silence_s=SILENCE_S).outcomes(30)
     for outcome in outcomes[:2]:
-        assert "operation 0 did not end within 2 s: rank 2 has not entered it" in outcome.error
+        assert (
+            "operation 0 did not end within the timeout of 2 s: rank 2 has not entered it"
+            in outcome.error
+        )
 
 
 def _raises(pipe: Any) -> None:

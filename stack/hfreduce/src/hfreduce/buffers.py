@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from functools import cache
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -62,7 +63,7 @@ def buffer(array: Any, dtype: str | None = None, *, written: bool) -> Buffer:
     """
     if isinstance(array, np.ndarray):
         return _of_numpy(array, dtype, written)
-    if isinstance(array, Tensor):
+    if _is_tensor(array.__class__) or isinstance(array, Tensor):
         return _of_tensor(array)
     if (shown := getattr(array, "__cuda_array_interface__", None)) is not None:
         return _of_interface(array, shown, dtype, written)
@@ -97,11 +98,23 @@ def _of_numpy(array: Array, dtype: str | None, written: bool) -> Buffer:
     return Buffer(_core.address(whole), whole.size, kind, whole, back)
 
 
-def _of_tensor(tensor: Tensor) -> Buffer:
-    name = str(tensor.dtype).rpartition(".")[2]
+@cache
+def _is_tensor(kind: type) -> bool:
+    """Whether the objects of a class are tensors: to look at each takes longer than a small sum."""
+    return all(hasattr(kind, name) for name in ("dtype", "data_ptr", "numel", "is_contiguous"))
+
+
+@cache
+def _kind_of(dtype: object) -> _core.Dtype:
+    name = str(dtype).rpartition(".")[2]
     kind = _core.Dtype.__members__.get(name)
     if kind is None:
         raise HFReduceError(f"{name} cannot be reduced; there are {', '.join(DTYPES)}")
+    return kind
+
+
+def _of_tensor(tensor: Tensor) -> Buffer:
+    kind = _kind_of(tensor.dtype)
     device = str(getattr(tensor, "device", "cpu"))
     gpu = device.partition(":")[0] == "cuda"
     if not gpu and device != "cpu":

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from hfreduce import _core, local, rendezvous, tree
+from hfreduce import _core, addresses, local, rendezvous, tree
 from hfreduce.buffers import Buffer, buffer, current_stream
 from hfreduce.errors import HFReduceError
 from hfreduce.rendezvous import NodeInfo, Table
@@ -35,20 +35,23 @@ class Work:
         self._number = number
         self._buffers = buffers
 
-    def wait(self) -> None:
+    def wait(self, timeout_s: float | None = None) -> None:
         """Wait for the end.
+
+        Args:
+            timeout_s: after which the job is ended on every rank; the node's setting by default.
 
         Raises:
             HFReduceError: the job cannot go on; the text names the rank that it failed at.
         """
-        self._core.wait(self._number)
+        self._core.wait(self._number, timeout_s or 0.0)
         for each in self._buffers:
             if each.back:
                 whole, array = each.back
                 np.copyto(array, whole.reshape(array.shape))
         self._buffers = ()
 
-    def wait_stream(self, stream: int | None = None) -> None:
+    def wait_stream(self, stream: int | None = None, timeout_s: float | None = None) -> None:
         """Have a stream of the GPU wait for the end, in place of this thread.
 
         The result is made by processors, so this returns when the last copy to the GPU is under
@@ -57,16 +60,17 @@ class Work:
         Args:
             stream: its handle; the current one of torch's for a tensor of torch's, else the
                 legacy stream, 0, by default.
+            timeout_s: as wait().
 
         Raises:
             HFReduceError: as wait().
         """
         taken = self._buffers[-1] if self._buffers else None
         if taken is None or not taken.gpu:
-            self.wait()
+            self.wait(timeout_s)
             return
         stream = current_stream(taken.owner) if stream is None else stream
-        self._core.wait_stream(self._number, taken.pointer, stream)
+        self._core.wait_stream(self._number, taken.pointer, stream, timeout_s or 0.0)
 
     def done(self) -> bool:
         """Whether it has ended; wait() then returns at once.
@@ -96,7 +100,8 @@ class Communicator:
         self.job = (job or job_settings()).checked()
         self.node = node or node_settings()
         self._core = _join(self.job, self.node)
-        self._closed = False
+        self._closed = ""
+        """Why nothing can be asked for any more."""
         _OPEN.add(self)
 
     @property
@@ -199,6 +204,42 @@ class Communicator:
             raise HFReduceError("of the array and out, one lies on a GPU and the other does not")
         if op == "avg" and given.dtype in _INTEGERS:
             raise HFReduceError(f"{given.dtype.name} has no average; take the sum")
+        if given.gpu and stream is None:
+            stream = current_stream(given.owner)
+        work = self.submit(kind, given, taken, op, root, name=name, wait=wait, stream=stream or 0)
+        if wait:
+            work.wait()
+        return work
+
+    def submit(
+        self,
+        kind: _core.Kind,
+        given: Buffer,
+        taken: Buffer,
+        op: ReduceOp,
+        root: int,
+        *,
+        name: str = "",
+        wait: bool = False,
+        stream: int = 0,
+    ) -> Work:
+        """Start an operation on memory that was checked already; does not wait.
+
+        Args:
+            kind: which operation.
+            given: what this rank gives.
+            taken: where the result goes: of the same type, length and side as `given`.
+            op: see allreduce().
+            root: the rank that gives or takes; it is one.
+            name: see allreduce().
+            wait: whether the caller is about to wait, so that no other thread needs to drive it.
+            stream: see allreduce().
+
+        Raises:
+            HFReduceError: the communicator is closed, or the job cannot go on.
+        """
+        if self._closed:
+            raise HFReduceError(self._closed)
         number = self._core.submit(
             kind=kind,
             op=_OPS[op],
@@ -211,12 +252,9 @@ class Communicator:
             target=taken.pointer,
             waits=wait,
             gpu=given.gpu,
-            stream=current_stream(given.owner) if given.gpu and stream is None else stream or 0,
+            stream=stream,
         )
-        work = Work(self._core, number, given, taken)
-        if wait:
-            work.wait()
-        return work
+        return Work(self._core, number, given, taken)
 
     def abort(self, why: str) -> None:
         """End the job on every rank."""
@@ -229,9 +267,17 @@ class Communicator:
     def close(self) -> None:
         """End what is under way, and leave. The other ranks may leave earlier or later."""
         if not self._closed:
-            self._closed = True
+            self._closed = "the communicator is closed"
             _OPEN.discard(self)
             self._core.close()
+
+    def forget(self) -> None:
+        """Let go of the job, in a forked child: it has the memory, but none of the threads."""
+        self._closed = (
+            "this process was forked from a rank and is none itself; make the communicator after"
+            " the fork, or start ranks with the method 'spawn'"
+        )
+        self._core.forget()
 
     def __enter__(self) -> Communicator:
         return self
@@ -251,6 +297,15 @@ class Communicator:
 def _close_all() -> None:
     for each in list(_OPEN):
         each.close()
+
+
+def _forget_all() -> None:
+    for each in list(_OPEN):
+        each.forget()
+    _OPEN.clear()
+
+
+os.register_at_fork(after_in_child=_forget_all)
 
 
 def _shape(job: JobSettings, said: dict[str, Any]) -> _core.Shape:
@@ -332,8 +387,8 @@ def _lead(job: JobSettings, node: NodeSettings, door: local.Door) -> _core.Core:
 def _meet_nodes(
     job: JobSettings, node: NodeSettings, core: _core.Core
 ) -> list[tuple[int, int, int, bool]]:
-    addresses = core.addresses()
-    assert addresses is not None
+    by_ucx = core.addresses()
+    assert by_ucx is not None
     own = NodeInfo(
         first_rank=job.first_rank,
         ranks=job.local_size,
@@ -343,13 +398,14 @@ def _meet_nodes(
         chunk_bytes=node.chunk_bytes,
         depth=node.depth,
         host=socket.gethostname(),
-        up=addresses[0],
-        down=addresses[1],
+        up=by_ucx[0],
+        down=by_ucx[1],
     )
     where = (own, job.secret, job.host, job.port, node.timeout_s)
     links: list[tuple[int, int, int, bool]] = []
     if job.rank == 0:
-        table, met = rendezvous.gather(*where)
+        listening = addresses.listening_address(job.host, node.interface)
+        table, met = rendezvous.gather(own, job.secret, listening, job.port, node.timeout_s)
         for other, connection in met:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             links.append((connection.detach(), other.first_rank, other.ranks, False))

@@ -26,7 +26,7 @@ MOST_CHUNK_BYTES = 64 << 20
 _KEYS = {
     "net_devices", "numa_node", "service_level", "traffic_class", "zone", "position",
     "timeout_s", "silence_s", "threads", "chunk_bytes", "depth", "profile",
-    "nvlink_pairs",
+    "nvlink_pairs", "interface",
 }  # fmt: skip
 
 
@@ -36,6 +36,8 @@ class NodeSettings:
 
     net_devices: tuple[str, ...] = ()
     """UCX's names, such as `mlx5_0:1`; none lets UCX choose."""
+    interface: str = ""
+    """Network interface whose address other nodes are given; empty chooses by the route to them."""
     numa_node: int = -1
     """Of the adapter; results and what the network receives lie there."""
     service_level: int | None = None
@@ -227,8 +229,9 @@ def _overridden(settings: NodeSettings) -> NodeSettings:
                 changed[key] = kind(text)
             except ValueError:
                 raise HFReduceError(f"HFREDUCE_{key.upper()} is {text!r}, not a number") from None
-    if zone := os.environ.get("HFREDUCE_ZONE"):
-        changed["zone"] = zone
+    for key in ("zone", "interface"):
+        if text := os.environ.get(f"HFREDUCE_{key.upper()}"):
+            changed[key] = text
     if (pairs := os.environ.get("HFREDUCE_NVLINK_PAIRS")) is not None:
         try:
             changed["nvlink_pairs"] = tuple(tuple(pair) for pair in json.loads(pairs or "[]"))
