@@ -56,6 +56,8 @@ class Declared:
     inputs: Mapping[str, Any]
     """Values not known yet are `UNKNOWN`, secrets are `SECRET`."""
     dependencies: frozenset[str]
+    delete_first: bool
+    """Before its replacement is made."""
     id: str
     outputs: Mapping[str, Any]
 
@@ -75,6 +77,16 @@ class Graph:
         """Return the only resource of a type, or the one with a name."""
         (found,) = (r for r in self.of(kind) if name in (None, r.name))
         return found
+
+    def before(self, found: Declared) -> set[str]:
+        """Return the URNs of what is there before a resource is made."""
+        by_urn = {resource.urn: resource for resource in self.resources}
+        seen, rest = set[str](), list(found.dependencies)
+        while rest:
+            if (urn := rest.pop()) not in seen:
+                seen.add(urn)
+                rest += by_urn[urn].dependencies
+        return seen
 
 
 class FakeEngine(mocks.MockMonitor):
@@ -117,6 +129,7 @@ class FakeEngine(mocks.MockMonitor):
                     provider=request.provider,
                     inputs=inputs,
                     dependencies=frozenset(request.dependencies),
+                    delete_first=request.deleteBeforeReplace,
                     id=identity,
                     outputs=outputs,
                 )
