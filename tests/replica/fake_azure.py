@@ -79,7 +79,7 @@ class FakeAzure:
             outputs["ipAddress"] = f"203.0.113.{len(self.made)}"
         elif path.endswith("virtualMachines") and "identity" in inputs:
             # Asked for as a list, answered as an object.
-            known = {of: {} for of in inputs["identity"]["userAssignedIdentities"]}
+            known: dict[str, Any] = {of: {} for of in inputs["identity"]["userAssignedIdentities"]}
             assert set(known) <= set(self.made), known
             outputs["identity"] = {**inputs["identity"], "userAssignedIdentities": known}
         elif path.endswith("userAssignedIdentities"):

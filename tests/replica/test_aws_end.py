@@ -232,7 +232,7 @@ def moto(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> FakeMoto:
 
 def raised(moto: FakeMoto, folder: Path, base: str, name: str) -> FakeEngine:
     """Raise a replica, as far as it goes."""
-    file = make_stack(folder / "stack", base, READY | {"replica.image": {"id": IMAGE}}, name=name)
+    file = make_stack(folder / "stack", base, {**READY, "replica.image": {"id": IMAGE}}, name=name)
     engine = FakeEngine(moto, preview=False)
     refused = pytest.raises(Exception, match="InsufficientInstanceCapacity")
     with refused if moto.fail_at else nullcontext():

@@ -41,6 +41,15 @@ class ImageFact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunningMachine:
+    """A machine of a replica that is there and paid for by the hour."""
+
+    name: str
+    type: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderFacts:
     """What a provider answered about one plan."""
 
