@@ -50,7 +50,6 @@ class FakeAws:
 
     def __init__(self) -> None:
         self.made: Counter[str] = Counter()
-        self.questions: list[tuple[str, Mapping[str, Any]]] = []
 
     def create(self, kind: str, name: str, inputs: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         prefix = PREFIXES[kind]
@@ -69,7 +68,6 @@ class FakeAws:
         return identity, outputs
 
     def call(self, token: str, args: Mapping[str, Any]) -> dict[str, Any]:
-        self.questions.append((token, args))
         if token == "aws:ec2/getManagedPrefixList:getManagedPrefixList":
             return {"id": f"pl-of-{args['name']}"}
         found = {"id": "ami-0123456789abcdef0", "rootDeviceName": "/dev/xvda"}

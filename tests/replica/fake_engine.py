@@ -68,6 +68,8 @@ class Graph:
 
     resources: list[Declared] = field(default_factory=list)
     outputs: dict[str, Any] = field(default_factory=dict)
+    questions: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+    """What the program asked the provider."""
 
     def of(self, kind: str) -> Iterator[Declared]:
         """Yield the resources of a type, such as `aws:ec2/vpc:Vpc`."""
@@ -148,8 +150,10 @@ class FakeEngine(mocks.MockMonitor):
     def Invoke(self, request: Any) -> Any:  # noqa: N802
         """Answer a question of the program."""
         _ensure_event_loop()
+        asked = rpc.deserialize_properties(request.args)
         with self.lock:
-            answer = self.provider.call(request.tok, rpc.deserialize_properties(request.args))
+            self.graph.questions.append((request.tok, _plain(asked)))
+            answer = self.provider.call(request.tok, asked)
         found = _sync_await(rpc.serialize_properties(answer, {}))
         return resource_pb2.ResourceInvokeResponse(**{"return": found})
 

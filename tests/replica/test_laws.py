@@ -104,6 +104,16 @@ def test_every_host_is_the_plans(base: str, preview: bool, run: Run) -> None:
 
 
 @all_examples
+def test_ansible_goes_to_the_address_of_the_first_interface(base: str, run: Run) -> None:
+    _, graph = run(base)
+    hosts = graph.outputs["inventory"]["hosts"]
+    machines = seen(graph).machines
+    assert {name: values["ansible_host"] for name, values in hosts.items()} == {
+        name: machine.addresses[0] for name, machine in machines.items() if name != "bastion"
+    }
+
+
+@all_examples
 def test_subnets_are_the_plans(base: str, run: Run) -> None:
     plan, graph = run(base)
     assert seen(graph).subnets == {s.name: str(s.network) for s in plan.subnets}
