@@ -113,6 +113,7 @@ MEANING = (
     Edit("aws/watch.py", '"aws:SourceAccount": account', '"aws:SourceAccount": "*"'),
     Edit("aws/watch.py", "topic=topic.arn, protocol", "topic=topic.id, protocol"),
     Edit("aws/watch.py", 'metric_name="StatusCheckFailed"', 'metric_name="CPUUtilization"'),
+    Edit("aws/watch.py", '"breaching" if host in spot else "missing"', '"missing"'),
     Edit("aws/watch.py", "plan.intent.usd_per_day_ceiling:.2f", "plan.usd_per_day:.2f"),
     Edit("aws/watch.py", "user:{REPLICA}${identity(plan)}", "{REPLICA}${identity(plan)}"),
     Edit("azure/watch.py", '"operator": "LessThan"', '"operator": "GreaterThan"'),

@@ -186,13 +186,17 @@ def test_every_alarm_and_the_budget_reach_the_mail(base: str, run: Run) -> None:
 
 @all_examples
 def test_an_alarm_tells_of_a_broken_host_in_five_minutes(base: str, run: Run) -> None:
-    _, graph = run(base)
+    plan, graph = run(base)
+    markets = {host.name: host.market for host in plan.hosts}
     ids = {instance.name: instance.id for instance in graph.of(INSTANCE)}
     for name, identity in ids.items():
         alarm = graph.one(ALARM, name).inputs
         assert (alarm["namespace"], alarm["metricName"]) == ("AWS/EC2", "StatusCheckFailed")
         assert alarm["dimensions"] == {"InstanceId": identity}
         assert (alarm["period"], alarm["evaluationPeriods"]) == (60, 5)
+        # A spot instance that was taken away has no checks that fail: its silence is told.
+        silent = "breaching" if markets.get(name) == "spot" else "missing"
+        assert alarm["treatMissingData"] == silent
         assert (alarm["statistic"], alarm["comparisonOperator"], alarm["threshold"]) == (
             "Maximum",
             "GreaterThanThreshold",

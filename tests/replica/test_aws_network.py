@@ -114,7 +114,7 @@ def test_a_host_answers_the_session_manager_by_endpoints_role_and_rules(
         assert [groups[found] for found in inputs["securityGroupIds"]] == ["endpoints"]
     rules = {
         (rule.kind.rpartition("Group")[2], groups[rule.inputs["securityGroupId"]],
-         groups.get(rule.inputs.get("referencedSecurityGroupId"), ""),
+         groups.get(rule.inputs.get("referencedSecurityGroupId", ""), ""),
          rule.inputs["ipProtocol"], rule.inputs.get("fromPort"), rule.inputs.get("toPort"))
         for rule in graph.resources if "SecurityGroup" in rule.kind and "Rule" in rule.kind
     }  # fmt: skip
@@ -150,7 +150,7 @@ def test_a_bastion_reaches_hosts_by_ssh_and_nothing_else(run: Run) -> None:
     groups = {found.id: found.name for found in graph.of(GROUP)}
     found = [
         (rule.kind.rpartition("Group")[2], groups[inputs["securityGroupId"]],
-         groups.get(inputs.get("referencedSecurityGroupId"), inputs.get("cidrIpv4")),
+         groups.get(inputs.get("referencedSecurityGroupId", ""), inputs.get("cidrIpv4")),
          inputs["ipProtocol"], inputs.get("fromPort"), inputs.get("toPort"))
         for rule in graph.resources if "SecurityGroup" in rule.kind and "Rule" in rule.kind
         for inputs in [rule.inputs]

@@ -78,6 +78,7 @@ class Alarms(ComponentResource):
     ) -> None:
         """Declare the alarms of a plan's hosts."""
         super().__init__("fireflyer:replica:Alarms", "alarms", None, opts)
+        spot = {host.name for host in plan.hosts if host.market == "spot"}
         for host, instance in ids.items():
             aws.cloudwatch.MetricAlarm(
                 host,
@@ -90,6 +91,8 @@ class Alarms(ComponentResource):
                 threshold=0,
                 period=60,
                 evaluation_periods=BROKEN_AFTER_MINUTES,
+                # An instance that was taken away says nothing more.
+                treat_missing_data="breaching" if host in spot else "missing",
                 dimensions={"InstanceId": instance},
                 alarm_actions=[watch.told],
                 tags=tags(plan, host),

@@ -36,6 +36,8 @@ class ImageFact:
 
     id: str
     architecture: str
+    publisher: str | None = None
+    name: str | None = None
     generation: int = 2
     """Of the machine it starts on: one with firmware of the old kind is of the first."""
 

@@ -12,10 +12,11 @@ from datetime import UTC, datetime
 
 from fireflyer.design.replica.price import KEY as CEILING
 from fireflyer.design.replica.price import over_ceiling
+from fireflyer.design.replica.rules import driverless
 from fireflyer.errors import Problem
 from fireflyer.model.fabric import Role
 from fireflyer.model.instance import InstanceType, Market, Provider
-from fireflyer.model.provider_facts import ProviderFacts, Reservation
+from fireflyer.model.provider_facts import ImageFact, ProviderFacts, Reservation
 from fireflyer.model.replica import UTC_FORMAT
 from fireflyer.model.replica_plan import PlannedHost, ReplicaPlan
 
@@ -214,8 +215,20 @@ def _image(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
     elif facts.images[0].generation == 1:
         limit = "is of the first generation, machines with GPUs start from the second"
         problem = _at(plan, "replica.image", name, limit, "pin the one that ends in gen2")
+    else:
+        problem = _driverless(plan, facts.images[0])
     said = facts.images[0].id if len(facts.images) == 1 else f"{len(facts.images)} found"
     yield Check(what="image", said=said, problem=problem)
+
+
+def _driverless(plan: ReplicaPlan, image: ImageFact) -> Problem | None:
+    """Return an image, pinned by its id, that is known to have no GPU driver."""
+    compute = next(plan.hosts_of(Role.COMPUTE)).instance
+    if compute.gpus is None or image.publisher is None or image.name is None:
+        return None
+    for limit, remedy in driverless(plan.cloud, compute, image.publisher, image.name):
+        return _at(plan, "replica.image", f"{image.id} ({image.name})", limit, remedy)
+    return None
 
 
 def _encryption(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
