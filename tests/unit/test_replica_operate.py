@@ -257,6 +257,22 @@ def test_a_request_to_end_stops_the_engine_and_waits_for_it(
     assert said == "engine stopped\nreported\n"
 
 
+@pytest.mark.parametrize(
+    ("mail", "said"),
+    [
+        (None, "ok  alarms: to NOBODY, and the budget's warnings too; to get them: pulumi -C pulumi"
+               " config set --stack pair --secret alarm_email you@example.org"),
+        ({"secure": "v1:xyz"}, "ok  alarms: to the stack's alarm_email"),
+    ],
+)  # fmt: skip
+def test_alarms_without_a_receiver_are_said_before_up(
+    mail: object, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_stack(folder, "pair", {**READY, "alarm_email": mail})
+    assert operate.run("up", "pair", answer, lambda name: FakeStack()) == 0
+    assert said in capsys.readouterr().out.splitlines()
+
+
 def test_up_again_makes_what_was_lost_since(folder: Path) -> None:
     """Without a look at the provider a lost instance stays in the state, and is not made again."""
     stack = FakeStack()

@@ -35,6 +35,7 @@ def preflight(plan: ReplicaPlan, facts: ProviderFacts) -> tuple[Check, ...]:
     return (
         *_key(plan),
         *_expiry(plan, facts),
+        _alarms(plan),
         *_zone(plan, facts),
         *_offers(plan, facts),
         *_quotas(plan, facts),
@@ -71,6 +72,17 @@ def _expiry(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
         remedy = "run make replica-up, which sets it anew"
         problem = _at(plan, "expires", plan.expires, limit, remedy)
     yield Check(what="expiry", said=plan.expires, problem=problem)
+
+
+def _alarms(plan: ReplicaPlan) -> Check:
+    """Tell whether anybody is told; it is no reason to refuse."""
+    said = "to the stack's alarm_email"
+    if not plan.alarms_told:
+        said = (
+            "to NOBODY, and the budget's warnings too; to get them: pulumi -C pulumi config set"
+            f" --stack {plan.name} --secret alarm_email you@example.org"
+        )
+    return Check(what="alarms", said=said)
 
 
 def _zone(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:

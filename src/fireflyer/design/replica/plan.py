@@ -55,6 +55,7 @@ def plan_replica(replica: Replica) -> ReplicaPlan:
         intent=intent,
         cloud=replica.instances.clouds[intent.provider],
         expires=replica.expires,
+        alarms_told=replica.alarms_told,
         fabric=fabric,
         network=fabric.networks["management"],
         subnets=tuple(nets.values()),
