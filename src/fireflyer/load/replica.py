@@ -45,7 +45,7 @@ def load_replica(file: Path) -> Replica:
     try:
         whole = read(file)
         document = _own_part(whole)
-        told = f"{PROJECT}:{MAIL}" in whole.data["config"]
+        told = f"config.{PROJECT}:{MAIL}" in whole.lines
         parsed = parse(document, ReplicaFile)
     except IntentError as error:
         problems += error.problems
