@@ -134,12 +134,13 @@ def preload() -> None:
 
     import fireflyer.design.replica  # noqa: F401
 
+    # Their modules are imported when one looks inside.
     for name in ("ec2", "iam", "sns", "sqs", "ssm", "scheduler", "budgets", "cloudwatch",
                  "route53", "vpc"):  # fmt: skip
-        dir(getattr(pulumi_aws, name))  # imported when it is looked at
+        hasattr(getattr(pulumi_aws, name), "Provider")
     for name in ("authorization", "compute", "consumption", "logic", "managedidentity", "monitor",
                  "network", "privatedns", "resources"):  # fmt: skip
-        dir(getattr(pulumi_azure_native, name))
+        hasattr(getattr(pulumi_azure_native, name), "Provider")
     boto3.client("ec2", region_name="us-east-1")
 
 
