@@ -35,7 +35,7 @@ FIRST = {
     "aws/watch": ("tests/replica/test_aws_end.py",),
     "aws/running": ("tests/replica/test_running.py",),
     "aws/ask": ("tests/replica/test_ask.py",),
-    "aws/image": ("tests/replica/test_parity.py",),
+    "aws/image": ("tests/replica/test_aws_image.py",),
     "aws": ("tests/replica/test_aws_network.py", "tests/replica/test_aws.py"),
     "azure/stop": ("tests/replica/test_azure_end.py",),
     "azure/watch": ("tests/replica/test_azure_end.py",),

@@ -24,8 +24,8 @@ __all__ = ["endpoint"]
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/fire-flyer-2-infiniband"
 
 
-def plan(folder: Path, base: str) -> ReplicaPlan:
-    return plan_replica(load_replica(make_stack(folder, base, READY)))
+def plan(folder: Path, base: str, name: str = "") -> ReplicaPlan:
+    return plan_replica(load_replica(make_stack(folder, base, READY, name=name)))
 
 
 @pytest.fixture
@@ -37,8 +37,9 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("keys")
 def test_aws_tells_the_replicas_instances_that_run(endpoint: str, tmp_path: Path) -> None:
     ec2 = boto3.client("ec2", region_name="us-east-1", endpoint_url=endpoint)
+    # Servers of one process share an account: others may have raised a replica in it.
     ids = {}
-    for name, of in (("mg01", "pair"), ("st001", "pair"), ("mg02", "pair"), ("mg01", "other")):
+    for name, of in (("mg01", "cut"), ("st001", "cut"), ("mg02", "cut"), ("mg01", "other")):
         labels = [{"Key": "Name", "Value": name},
                   {"Key": "fireflyer-replica", "Value": f"fire-flyer-2-{of}"}]  # fmt: skip
         made = ec2.run_instances(
@@ -46,10 +47,10 @@ def test_aws_tells_the_replicas_instances_that_run(endpoint: str, tmp_path: Path
             TagSpecifications=[{"ResourceType": "instance", "Tags": labels}],
         )["Instances"]  # fmt: skip
         ids[name, of] = made[0]["InstanceId"]
-    ec2.stop_instances(InstanceIds=[ids["st001", "pair"]])
-    ec2.terminate_instances(InstanceIds=[ids["mg02", "pair"]])
-    (found,) = aws.running(plan(tmp_path, "pair"), endpoint)
-    assert (found.name, found.type, found.id) == ("mg01", "m6i.xlarge", ids["mg01", "pair"])
+    ec2.stop_instances(InstanceIds=[ids["st001", "cut"]])
+    ec2.terminate_instances(InstanceIds=[ids["mg02", "cut"]])
+    (found,) = aws.running(plan(tmp_path, "pair", "cut"), endpoint)
+    assert (found.name, found.type, found.id) == ("mg01", "m6i.xlarge", ids["mg01", "cut"])
     ec2.terminate_instances(InstanceIds=list(ids.values()))
 
 
