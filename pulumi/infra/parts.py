@@ -52,6 +52,20 @@ class ImagePart(Protocol):
     """Name of its root disk, where the provider wants to be told."""
 
 
+class WatchPart(Protocol):
+    """The budget, and where alarms go."""
+
+    told: Text
+    """What an alarm calls: it tells the owner."""
+
+
+class EndPart(Protocol):
+    """The automatic end. Whatever is paid by the hour depends on it, so it is there first."""
+
+    identity: Text | None
+    """What a host is at the provider when it ends itself, where it must be something."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
     """What every host stands on."""
@@ -61,6 +75,12 @@ class Ground:
     security: SecurityPart
     placement: PlacementPart
     image: ImagePart
+    end: EndPart
+
+    def after_end(self, parent: pulumi.Resource) -> ResourceOptions:
+        """Return the options of a machine: it is made once its end is there."""
+        assert isinstance(self.end, pulumi.Resource)
+        return ResourceOptions(parent=parent, depends_on=[self.end])
 
 
 class HostPart(Protocol):
@@ -86,8 +106,10 @@ class Cloud:
     host: Callable[[Ground, PlannedHost, ResourceOptions], HostPart]
     bastion: Callable[[Ground, ResourceOptions], BastionPart]
     dns: Callable[[ReplicaPlan, NetworkPart, ResourceOptions], object]
-    watch: Callable[[ReplicaPlan, Mapping[str, Text], Mail, ResourceOptions], object]
-    stop: Callable[[ReplicaPlan, Mapping[str, Text], ResourceOptions], object]
+    watch: Callable[[ReplicaPlan, Mail, ResourceOptions], WatchPart]
+    stop: Callable[[ReplicaPlan, WatchPart, ResourceOptions], EndPart]
+    alarms: Callable[[ReplicaPlan, WatchPart, Mapping[str, Text], ResourceOptions], object]
+    """Of each machine."""
 
 
 class Package(Protocol):

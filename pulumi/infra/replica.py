@@ -30,8 +30,12 @@ class Replica(ComponentResource):
             )
         super().__init__(f"{TYPE}:Replica", f"{plan.site}-{plan.name}", None, opts)
         package: Package = importlib.import_module(f"infra.{plan.intent.provider}")
-        within = ResourceOptions(parent=self, providers=[package.provider(plan)])
+        within = ResourceOptions(
+            parent=self, providers=[package.provider(plan)], transformations=[_delete_first]
+        )
         cloud = package.cloud(plan, within)
+        watch = cloud.watch(plan, mail, within)
+        end = cloud.stop(plan, watch, within)
         network = cloud.network(plan, within)
         ground = Ground(
             plan=plan,
@@ -39,6 +43,7 @@ class Replica(ComponentResource):
             security=cloud.security(plan, network, within),
             placement=cloud.placement(plan, within),
             image=cloud.image(plan, within),
+            end=end,
         )
         kinds = (Compute, Storage, Management)
         ids = {
@@ -51,7 +56,14 @@ class Replica(ComponentResource):
             bastion = cloud.bastion(ground, within)
             ids["bastion"], jump = bastion.id, bastion.address
         cloud.dns(plan, network, within)
-        cloud.watch(plan, ids, mail, within)
-        cloud.stop(plan, ids, within)
+        cloud.alarms(plan, watch, ids, within)
         self.inventory = inventory_output(plan, ids, jump)
         self.register_outputs({"inventory": self.inventory})
+
+
+def _delete_first(
+    args: pulumi.ResourceTransformationArgs,
+) -> pulumi.ResourceTransformationResult:
+    """Have a replacement made once the old one is gone: addresses and names are fixed."""
+    first = ResourceOptions(delete_before_replace=True)
+    return pulumi.ResourceTransformationResult(args.props, ResourceOptions.merge(args.opts, first))

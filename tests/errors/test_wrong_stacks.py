@@ -67,7 +67,7 @@ def test_what_is_over_is_told_by_plan_and_set_anew_by_up(
     with pytest.raises(IntentError) as refused:
         operate.run("plan", "pair", answer, never)
     assert str(refused.value).replace(f"{tmp_path}/", "") == (
-        "Pulumi.pair.yaml:28: expires is 2029-11-30T18:00:00Z: it is 2029-12-01T00:00:00Z now;"
+        "Pulumi.pair.yaml:27: expires is 2029-11-30T18:00:00Z: it is 2029-12-01T00:00:00Z now;"
         " run make replica-up, which sets it anew"
     )
     with pytest.raises(AssertionError, match="would be created"):

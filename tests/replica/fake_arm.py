@@ -22,8 +22,7 @@ FEATURE = (
     "/features/EncryptionAtHost"
 )
 IMAGE = (
-    f"{PLACE}/publishers/Debian/artifacttypes/vmimage/offers/debian-12/skus/12-gen2/versions"
-    "/0.20250316.2053"
+    f"{PLACE}/publishers/ours/artifacttypes/vmimage/offers/debian-12-gpu/skus/gen2/versions/1.2.3"
 )
 TOKEN = "of-a-fake"
 SIGN = HeadersPolicy({"Authorization": f"Bearer {TOKEN}"})

@@ -9,6 +9,8 @@ from typing import Any
 
 PREFIXES = {
     "aws:budgets/budget:Budget": "budget",
+    "aws:cloudwatch/eventRule:EventRule": "rule",
+    "aws:cloudwatch/eventTarget:EventTarget": "target",
     "aws:cloudwatch/metricAlarm:MetricAlarm": "alarm",
     "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": "sg",
     "aws:ec2/eip:Eip": "eipalloc",
@@ -34,6 +36,9 @@ PREFIXES = {
     "aws:sns/topic:Topic": "topic",
     "aws:sns/topicPolicy:TopicPolicy": "topicpolicy",
     "aws:sns/topicSubscription:TopicSubscription": "subscription",
+    "aws:sqs/queue:Queue": "queue",
+    "aws:sqs/queuePolicy:QueuePolicy": "queuepolicy",
+    "aws:ssm/document:Document": "document",
     "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": "sgr",
     "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": "sgr",
 }
@@ -45,7 +50,6 @@ class FakeAws:
 
     def __init__(self) -> None:
         self.made: Counter[str] = Counter()
-        self.questions: list[tuple[str, Mapping[str, Any]]] = []
 
     def create(self, kind: str, name: str, inputs: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         prefix = PREFIXES[kind]
@@ -57,12 +61,13 @@ class FakeAws:
             outputs["latestVersion"] = 1
         elif prefix == "Z":
             outputs["zoneId"] = identity
+        elif prefix == "queue":
+            outputs["url"] = f"https://sqs.fake/{ACCOUNT}/{inputs['name']}"
         elif prefix == "eipalloc":
             outputs["publicIp"] = f"203.0.113.{self.made[prefix]}"
         return identity, outputs
 
     def call(self, token: str, args: Mapping[str, Any]) -> dict[str, Any]:
-        self.questions.append((token, args))
         if token == "aws:ec2/getManagedPrefixList:getManagedPrefixList":
             return {"id": f"pl-of-{args['name']}"}
         found = {"id": "ami-0123456789abcdef0", "rootDeviceName": "/dev/xvda"}

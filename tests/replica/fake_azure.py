@@ -14,6 +14,9 @@ PATHS = {
     "azure-native:compute:VirtualMachine": "Microsoft.Compute/virtualMachines",
     "azure-native:consumption:Budget": "Microsoft.Consumption/budgets",
     "azure-native:logic:Workflow": "Microsoft.Logic/workflows",
+    "azure-native:managedidentity:UserAssignedIdentity": (
+        "Microsoft.ManagedIdentity/userAssignedIdentities"
+    ),
     "azure-native:monitor:ActionGroup": "Microsoft.Insights/actionGroups",
     "azure-native:monitor:MetricAlert": "Microsoft.Insights/metricAlerts",
     "azure-native:network:NatGateway": "Microsoft.Network/natGateways",
@@ -37,6 +40,7 @@ NAMES = {
     "PrivateZone": "privateZoneName",
     "PublicIPAddress": "publicIpAddressName",
     "SshPublicKey": "sshPublicKeyName",
+    "UserAssignedIdentity": "resourceName",
     "VirtualMachine": "vmName",
     "VirtualNetwork": "virtualNetworkName",
     "VirtualNetworkLink": "virtualNetworkLinkName",
@@ -73,6 +77,13 @@ class FakeAzure:
         outputs: dict[str, Any] = {"name": identity.rpartition("/")[2]}
         if path.endswith("publicIPAddresses"):
             outputs["ipAddress"] = f"203.0.113.{len(self.made)}"
+        elif path.endswith("virtualMachines") and "identity" in inputs:
+            # Asked for as a list, answered as an object.
+            known: dict[str, Any] = {of: {} for of in inputs["identity"]["userAssignedIdentities"]}
+            assert set(known) <= set(self.made), known
+            outputs["identity"] = {**inputs["identity"], "userAssignedIdentities": known}
+        elif path.endswith("userAssignedIdentities"):
+            outputs["principalId"] = f"principal-of-{name}"
         elif path.endswith("workflows"):
             outputs["identity"] = {**inputs["identity"], "principalId": f"principal-of-{name}"}
         return identity, outputs

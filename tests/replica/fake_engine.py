@@ -56,6 +56,8 @@ class Declared:
     inputs: Mapping[str, Any]
     """Values not known yet are `UNKNOWN`, secrets are `SECRET`."""
     dependencies: frozenset[str]
+    delete_first: bool
+    """Before its replacement is made."""
     id: str
     outputs: Mapping[str, Any]
 
@@ -66,6 +68,8 @@ class Graph:
 
     resources: list[Declared] = field(default_factory=list)
     outputs: dict[str, Any] = field(default_factory=dict)
+    questions: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+    """What the program asked the provider."""
 
     def of(self, kind: str) -> Iterator[Declared]:
         """Yield the resources of a type, such as `aws:ec2/vpc:Vpc`."""
@@ -75,6 +79,16 @@ class Graph:
         """Return the only resource of a type, or the one with a name."""
         (found,) = (r for r in self.of(kind) if name in (None, r.name))
         return found
+
+    def before(self, found: Declared) -> set[str]:
+        """Return the URNs of what is there before a resource is made."""
+        by_urn = {resource.urn: resource for resource in self.resources}
+        seen, rest = set[str](), list(found.dependencies)
+        while rest:
+            if (urn := rest.pop()) not in seen:
+                seen.add(urn)
+                rest += by_urn[urn].dependencies
+        return seen
 
 
 class FakeEngine(mocks.MockMonitor):
@@ -117,6 +131,7 @@ class FakeEngine(mocks.MockMonitor):
                     provider=request.provider,
                     inputs=inputs,
                     dependencies=frozenset(request.dependencies),
+                    delete_first=request.deleteBeforeReplace,
                     id=identity,
                     outputs=outputs,
                 )
@@ -135,8 +150,10 @@ class FakeEngine(mocks.MockMonitor):
     def Invoke(self, request: Any) -> Any:  # noqa: N802
         """Answer a question of the program."""
         _ensure_event_loop()
+        asked = rpc.deserialize_properties(request.args)
         with self.lock:
-            answer = self.provider.call(request.tok, rpc.deserialize_properties(request.args))
+            self.graph.questions.append((request.tok, _plain(asked)))
+            answer = self.provider.call(request.tok, asked)
         found = _sync_await(rpc.serialize_properties(answer, {}))
         return resource_pb2.ResourceInvokeResponse(**{"return": found})
 

@@ -6,6 +6,7 @@ here, and so are the rules it does not check.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,17 +31,22 @@ class FakeMoto:
         self.budgets: Any = client("budgets")
         self.cloudwatch: Any = client("cloudwatch")
         self.scheduler: Any = client("scheduler")
+        self.sqs: Any = client("sqs")
+        self.ssm: Any = client("ssm")
+        self.events: Any = client("events")
         self.groups: set[str] = set()
         """Placement groups."""
         self.templates: dict[str, Mapping[str, Any]] = {}
         self.interfaces: dict[str, list[Mapping[str, Any]]] = {}
         """By instance: what its template asks for, cards and EFA included."""
-        self.fail_at: str | None = None
-        """Type whose creation fails."""
+        self.fail_at: tuple[str, int] | None = None
+        """Type, and how many of it are made before its creation fails."""
+        self.made: Counter[str] = Counter()
 
     def create(self, kind: str, name: str, inputs: Mapping[str, Any]) -> Made:
-        if kind == self.fail_at:
+        if self.fail_at is not None and (kind, self.made[kind]) == self.fail_at:
             raise RuntimeError(f"{name}: InsufficientInstanceCapacity")
+        self.made[kind] += 1
         return CREATE[kind](self, name, inputs)
 
     def delete(self, kind: str, identity: str, outputs: Mapping[str, Any]) -> None:
@@ -94,6 +100,8 @@ class FakeMoto:
                 "NetworkInterfaces": [_interface(found) for found in interfaces],
                 "Placement": {"AvailabilityZone": template["placement"]["availabilityZone"]},
             }
+            if (options := template.get("instanceMarketOptions")) is not None:
+                wanted["InstanceMarketOptions"] = {"MarketType": options["marketType"]}
         made = self.ec2.run_instances(
             MinCount=1,
             MaxCount=1,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tests.replica.fake_moto_network import (
@@ -138,19 +138,61 @@ def _alarm(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
 
 def _schedule(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
     target = inputs["target"]
-    json.loads(target["input"])
     moto.scheduler.create_schedule(
         Name=inputs["name"],
         ScheduleExpression=inputs["scheduleExpression"],
         ScheduleExpressionTimezone=inputs["scheduleExpressionTimezone"],
+        StartDate=datetime.fromisoformat(inputs["startDate"]),
         FlexibleTimeWindow={"Mode": inputs["flexibleTimeWindow"]["mode"]},
-        Target={"Arn": target["arn"], "RoleArn": target["roleArn"], "Input": target["input"]},
+        Target={
+            "Arn": target["arn"],
+            "RoleArn": target["roleArn"],
+            "Input": target["input"],
+            "DeadLetterConfig": {"Arn": target["deadLetterConfig"]["arn"]},
+        },
     )
     return inputs["name"], {}
 
 
+def _runbook(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    moto.ssm.create_document(
+        Name=inputs["name"],
+        Content=inputs["content"],
+        DocumentType=inputs["documentType"],
+        DocumentFormat=inputs["documentFormat"],
+    )
+    return inputs["name"], {}
+
+
+def _queue(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    url = moto.sqs.create_queue(QueueName=inputs["name"])["QueueUrl"]
+    asked = moto.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
+    return url, {"url": url, "arn": asked["Attributes"]["QueueArn"]}
+
+
+def _queue_policy(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    policy = {"Policy": inputs["policy"]}
+    moto.sqs.set_queue_attributes(QueueUrl=inputs["queueUrl"], Attributes=policy)
+    return inputs["queueUrl"], {}
+
+
+def _event_rule(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    made = moto.events.put_rule(
+        Name=inputs["name"], EventPattern=inputs["eventPattern"], State=inputs["state"]
+    )
+    return inputs["name"], {"arn": made["RuleArn"]}
+
+
+def _event_target(moto: FakeMoto, name: str, inputs: Mapping[str, Any]) -> Made:
+    target = {"Id": name, "Arn": inputs["arn"]}
+    assert not moto.events.put_targets(Rule=inputs["rule"], Targets=[target])["FailedEntryCount"]
+    return name, {}
+
+
 CREATE: Mapping[str, Create] = {
     "aws:budgets/budget:Budget": _budget,
+    "aws:cloudwatch/eventRule:EventRule": _event_rule,
+    "aws:cloudwatch/eventTarget:EventTarget": _event_target,
     "aws:cloudwatch/metricAlarm:MetricAlarm": _alarm,
     "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": lambda m, n, i: m.unused_group(i),
     "aws:ec2/eip:Eip": eip,
@@ -176,6 +218,9 @@ CREATE: Mapping[str, Create] = {
     "aws:sns/topic:Topic": _topic,
     "aws:sns/topicPolicy:TopicPolicy": _topic_policy,
     "aws:sns/topicSubscription:TopicSubscription": _subscription,
+    "aws:sqs/queue:Queue": _queue,
+    "aws:sqs/queuePolicy:QueuePolicy": _queue_policy,
+    "aws:ssm/document:Document": _runbook,
     "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": lambda m, n, i: m.rule("egress", i),
     "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": lambda m, n, i: m.rule(
         "ingress", i
@@ -184,6 +229,10 @@ CREATE: Mapping[str, Create] = {
 DELETE: Mapping[str, Delete] = {
     "aws:budgets/budget:Budget": lambda m, i, o: m.budgets.delete_budget(
         AccountId="123456789012", BudgetName=i
+    ),
+    "aws:cloudwatch/eventRule:EventRule": lambda m, i, o: m.events.delete_rule(Name=i),
+    "aws:cloudwatch/eventTarget:EventTarget": lambda m, i, o: m.events.remove_targets(
+        Rule=o["rule"], Ids=[i]
     ),
     "aws:cloudwatch/metricAlarm:MetricAlarm": lambda m, i, o: m.cloudwatch.delete_alarms(
         AlarmNames=[i]
@@ -224,6 +273,9 @@ DELETE: Mapping[str, Delete] = {
     "aws:sns/topicSubscription:TopicSubscription": lambda m, i, o: m.sns.unsubscribe(
         SubscriptionArn=i
     ),
+    "aws:sqs/queue:Queue": lambda m, i, o: m.sqs.delete_queue(QueueUrl=i),
+    "aws:sqs/queuePolicy:QueuePolicy": lambda m, i, o: None,
+    "aws:ssm/document:Document": lambda m, i, o: m.ssm.delete_document(Name=i),
     "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": lambda m, i, o: m.revoke(
         "egress", i, o
     ),

@@ -16,7 +16,7 @@ def seen(graph: Graph) -> Seen:
     """Return what stands after a program."""
     groups = {g.id: g.name for g in graph.of("aws:ec2/securityGroup:SecurityGroup")}
     ids = {found.id: found.name for found in graph.of(INSTANCE)}
-    schedules = [found.inputs for found in graph.of("aws:scheduler/schedule:Schedule")]
+    schedule = graph.one("aws:scheduler/schedule:Schedule").inputs
     inbound = graph.of("aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule")
     rules = [rule.inputs for rule in inbound if "cidrIpv4" in rule.inputs]
     return Seen(
@@ -36,20 +36,29 @@ def seen(graph: Graph) -> Seen:
             for found in graph.of("aws:ec2/eip:Eip")
             if "instance" in found.inputs
         },
-        ended={
-            ids[instance]
-            for schedule in schedules
-            for instance in json.loads(schedule["target"]["input"])["InstanceIds"]
-        }
-        if ids and schedules[0]["target"]["input"] != UNKNOWN
-        else set(),
-        ends_at=schedules[0]["scheduleExpression"].removeprefix("at(").removesuffix(")") + "Z",
-        alarms={found.name for found in graph.of("aws:cloudwatch/metricAlarm:MetricAlarm")},
+        ended=_ended(graph),
+        ends_at=schedule["startDate"],
+        alarms={
+            found.name
+            for found in graph.of("aws:cloudwatch/metricAlarm:MetricAlarm")
+            if found.inputs["namespace"] == "AWS/EC2"
+        },
         lasting={
             found.urn: {key: value for key, value in found.inputs.items() if key != "tags"}
             for found in graph.of("aws:ec2/launchTemplate:LaunchTemplate")
         },
     )
+
+
+def _ended(graph: Graph) -> set[str]:
+    """Return the instances that have the tag which the runbook looks for."""
+    content = graph.one("aws:ssm/document:Document").inputs["content"]
+    if content == UNKNOWN:
+        return set()
+    (step,) = json.loads(content)["mainSteps"]
+    wanted = step["inputs"]["InputPayload"]
+    tags = {found.name: found.inputs["tags"] for found in graph.of(INSTANCE)}
+    return {name for name, of in tags.items() if of.get(wanted["Tag"]) == wanted["Replica"]}
 
 
 def _machines(graph: Graph) -> Mapping[str, Machine]:
@@ -81,6 +90,6 @@ def _machines(graph: Graph) -> Mapping[str, Machine]:
                 group=None,
                 encrypted=disk["encrypted"] is True,
                 disk_goes=disk["deleteOnTermination"] is True,
-                user_data="",
+                user_data=found.inputs["userDataBase64"],
             )
     return made

@@ -18,7 +18,7 @@ def seen(graph: Graph) -> Seen:
     """Return what stands after a program."""
     subnets = {s["name"]: s["addressPrefix"] for s in graph.one(VNET).inputs["subnets"]}
     stop = graph.one("azure-native:logic:Workflow").inputs
-    stopped = stop["parameters"]["machines"]["value"]
+    group = stop["parameters"]["group"]["value"]
     return Seen(
         machines=dict(_machines(graph)),
         subnets=subnets,
@@ -41,9 +41,17 @@ def seen(graph: Graph) -> Seen:
             for interface in graph.of(INTERFACE)
             if any("publicIPAddress" in c for c in interface.inputs["ipConfigurations"])
         },
-        ended=set() if stopped == UNKNOWN else {machine.rpartition("/")[2] for machine in stopped},
+        ended={
+            machine.name
+            for machine in graph.of(MACHINE)
+            if group != UNKNOWN and machine.id.startswith(f"{group}/providers/")
+        },
         ends_at=stop["definition"]["triggers"]["expiry"]["recurrence"]["startTime"],
-        alarms={found.name for found in graph.of("azure-native:monitor:MetricAlert")},
+        alarms={
+            found.name
+            for found in graph.of("azure-native:monitor:MetricAlert")
+            if "virtualMachines" in found.inputs["criteria"]["allOf"][0]["metricNamespace"]
+        },
         lasting={
             found.urn: {key: value for key, value in found.inputs.items() if key != "tags"}
             for kind in (MACHINE, INTERFACE)

@@ -31,7 +31,9 @@ def account(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def plan(folder: Path, changes: dict[str, Any] | None = None) -> ReplicaPlan:
-    file = make_stack(folder, "infiniband", {**READY, **(changes or {})})
+    image = {"publisher": "ours", "offer": "debian-12-gpu", "sku": "gen2", "version": "1.2.3"}
+    found = {**READY, "replica.image": image, **(changes or {})}
+    file = make_stack(folder, "infiniband", found)
     return plan_replica(load_replica(file))
 
 
@@ -59,7 +61,7 @@ def test_what_is_there_passes(tmp_path: Path) -> None:
     assert facts.quotas["Standard NDASv4_A100 Family"] == Quota(vcpus=500, used=10)
     assert facts.quotas["cores"] == Quota(vcpus=1000, used=40)
     assert facts.usd_per_hour == {"Standard_ND96asr_v4": 28.0}
-    assert [image.id for image in facts.images] == ["Debian:debian-12:12-gen2:0.20250316.2053"]
+    assert [image.id for image in facts.images] == ["ours:debian-12-gpu:gen2:1.2.3"]
 
 
 def test_the_quota_of_the_region_counts_every_family(tmp_path: Path) -> None:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import base64
 import inspect
 from importlib import import_module
+from typing import Any
 
 import pytest
 import yaml
 from tests.replica.conftest import MAIL, Run
 from tests.replica.fake_engine import SECRET, Declared
 from tests.replica.seen import Seen, leaves, seen
-from tests.stacks import EXAMPLES, PROVIDERS
+from tests.stacks import EXAMPLES, PROVIDERS, PULUMI
 
 from fireflyer.model.fabric import Role
 from fireflyer.render.replica_routes import route_files
 
 both_ways = pytest.mark.parametrize("preview", [False, True], ids=["up", "preview"])
 all_examples = pytest.mark.parametrize("base", EXAMPLES)
+MACHINES = ("aws:ec2/instance:Instance", "azure-native:compute:VirtualMachine")
 with_bastion = pytest.mark.parametrize("base", ["pair", "infiniband"])
 
 
@@ -102,6 +104,16 @@ def test_every_host_is_the_plans(base: str, preview: bool, run: Run) -> None:
 
 
 @all_examples
+def test_ansible_goes_to_the_address_of_the_first_interface(base: str, run: Run) -> None:
+    _, graph = run(base)
+    hosts = graph.outputs["inventory"]["hosts"]
+    machines = seen(graph).machines
+    assert {name: values["ansible_host"] for name, values in hosts.items()} == {
+        name: machine.addresses[0] for name, machine in machines.items() if name != "bastion"
+    }
+
+
+@all_examples
 def test_subnets_are_the_plans(base: str, run: Run) -> None:
     plan, graph = run(base)
     assert seen(graph).subnets == {s.name: str(s.network) for s in plan.subnets}
@@ -180,15 +192,69 @@ def test_a_later_end_replaces_no_machine(base: str, run: Run) -> None:
 def test_a_host_starts_with_its_name_and_the_ways_its_answers_take(base: str, run: Run) -> None:
     plan, graph = run(base)
     for host in plan.hosts:
-        text = base64.b64decode(seen(graph).machines[host.name].user_data).decode()
-        assert text.startswith("#cloud-config\n")
-        told = yaml.safe_load(text)
+        told = first_start(seen(graph).machines[host.name].user_data)
         assert (told["hostname"], told["fqdn"]) == (host.name, f"{host.name}.{plan.domain}")
         assert told["manage_etc_hosts"] is False
-        files = route_files(plan, host)
-        written = {file["path"]: file["content"] for file in told.get("write_files", [])}
-        assert written == files
-        assert ("runcmd" in told) is bool(files)
+        routes = route_files(plan, host)
+        written = {file["path"]: file["content"] for file in told["write_files"]}
+        assert routes.items() <= written.items()
+        assert any("replica-routes" in path for path in written) is bool(routes)
+        started = [call[-1] for call in told["runcmd"] if call[:2] == ["systemctl", "enable"]]
+        assert started == [*(["replica-routes.service"] if routes else []), "replica-end.timer"]
+
+
+def first_start(user_data: str) -> dict[str, Any]:
+    """Return what cloud-init is told."""
+    text = base64.b64decode(user_data).decode()
+    assert text.startswith("#cloud-config\n")
+    assert len(text) < 16_384, "AWS takes 16 KiB"
+    told: dict[str, Any] = yaml.safe_load(text)
+    return told
+
+
+@all_examples
+def test_every_machine_ends_itself_by_a_timer(base: str, run: Run) -> None:
+    plan, graph = run(base)
+    for name, machine in seen(graph).machines.items():
+        told = first_start(machine.user_data)
+        assert ["systemctl", "enable", "--now", "replica-end.timer"] in told["runcmd"], name
+        files = {file["path"]: file for file in told["write_files"]}
+        program = files["/usr/local/sbin/replica-end"]
+        assert program["permissions"] == "0755"
+        assert program["content"] == (PULUMI / "infra" / "replica_end.py").read_text()
+        service = files["/etc/systemd/system/replica-end.service"]["content"]
+        assert f"ExecStart=/usr/local/sbin/replica-end {plan.intent.provider}\n" in service
+        timer = files["/etc/systemd/system/replica-end.timer"]["content"]
+        assert "OnBootSec=5min\nOnUnitInactiveSec=5min\n" in timer
+        assert plan.expires is not None
+        assert plan.expires not in str(told), "a later end would replace the machine"
+
+
+@both_ways
+@all_examples
+def test_a_replacement_is_made_once_the_old_one_is_gone(base: str, preview: bool, run: Run) -> None:
+    """Names and addresses are fixed: made first, the new one would collide with the old."""
+    _, graph = run(base, preview=preview)
+    for found in graph.resources:
+        if found.custom and "providers" not in found.kind:
+            assert found.delete_first, found.urn
+
+
+@both_ways
+@all_examples
+def test_the_end_is_there_before_the_first_machine(base: str, preview: bool, run: Run) -> None:
+    """A run that is refused a machine, or is interrupted, leaves none without an end."""
+    _, graph = run(base, preview=preview)
+    end = next(f for f in graph.resources if f.kind == "fireflyer:replica:Stop")
+    parts = {f.urn for f in graph.resources if f.parent == end.urn}
+    assert len(parts) >= 6
+    machines = [f for f in graph.resources if f.kind in MACHINES]
+    assert len(machines) == len(seen(graph).machines)
+    for machine in machines:
+        assert parts <= graph.before(machine), machine.name
+    for found in graph.resources:
+        if found.urn in parts:
+            assert not graph.before(found) & {machine.urn for machine in machines}, found.urn
 
 
 def test_both_providers_have_an_example() -> None:

@@ -191,13 +191,25 @@ def left(moto: FakeMoto) -> dict[str, int]:
         "zones": len(moto.route53.list_hosted_zones()["HostedZones"]),
         "topics": len(moto.sns.list_topics()["Topics"]),
         "alarms": len(moto.cloudwatch.describe_alarms()["MetricAlarms"]),
+        "runbooks": len(own_runbooks(moto)),
+        "queues": len(moto.sqs.list_queues().get("QueueUrls", [])),
+        "rules": len(moto.events.list_rules()["Rules"]),
         "schedules": len(moto.scheduler.list_schedules()["Schedules"]),
         "budgets": len(moto.budgets.describe_budgets(AccountId="123456789012")["Budgets"]),
     }
 
 
-@pytest.mark.parametrize("fails", [None, "aws:ec2/instance:Instance"], ids=["whole", "half made"])
-def test_destroy_leaves_nothing(fails: str | None, endpoint: str, tmp_path: Path) -> None:
+def own_runbooks(moto: FakeMoto) -> list[Any]:
+    filters = [{"Key": "Owner", "Values": ["Self"]}]
+    return list(moto.ssm.list_documents(Filters=filters)["DocumentIdentifiers"])
+
+
+@pytest.mark.parametrize(
+    "fails", [None, ("aws:ec2/instance:Instance", 0)], ids=["whole", "half made"]
+)
+def test_destroy_leaves_nothing(
+    fails: tuple[str, int] | None, endpoint: str, tmp_path: Path
+) -> None:
     moto = FakeMoto(endpoint)
     before = left(moto)
     moto.fail_at = fails

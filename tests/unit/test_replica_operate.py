@@ -3,29 +3,48 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 import sys
 import types
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import REPO
 from tests.fake_provider import answer
 from tests.stacks import READY, make_stack
 
 from fireflyer.design.replica import plan_replica
 from fireflyer.errors import OperatingError
 from fireflyer.load.replica import load_replica
-from fireflyer.render.replica import as_text
+from fireflyer.model.provider_facts import RunningMachine
+from fireflyer.model.replica import UTC_FORMAT
+from fireflyer.model.replica_plan import ReplicaPlan
+from fireflyer.render.replica import as_text, running_as_text
 from fireflyer.verify.replica import checks_as_text, preflight
 from infra import operate
+
+INSTANCE = "aws:ec2/instance:Instance"
+STEPS: tuple[tuple[str, str, str, list[str]], ...] = (
+    ("same", "aws:ec2/vpc:Vpc", "vpc", []),
+    ("update", "aws:scheduler/schedule:Schedule", "stop", ["startDate"]),
+    ("delete-replaced", INSTANCE, "mg01", []),
+    ("replace", INSTANCE, "mg01", ["launchTemplate"]),
+    ("create-replacement", INSTANCE, "mg01", ["launchTemplate"]),
+    ("create", INSTANCE, "a-cn0002", []),
+    ("create", "fireflyer:replica:Host", "a-cn0002", []),
+)
+"""Of a preview: as the engine tells them."""
 
 
 class FakeStack:
     """A stack of Pulumi's Automation API that keeps what it was told."""
 
-    def __init__(self, fail: str = "") -> None:
-        self.fail, self.calls = fail, list[str]()
+    def __init__(self, fail: str = "", error: BaseException | None = None) -> None:
+        self.fail, self.error, self.calls = fail, error, list[str]()
         self.config: dict[str, str] = {}
 
     def set_config(self, key: str, value: Any) -> None:
@@ -34,12 +53,24 @@ class FakeStack:
     def _do(self, verb: str) -> None:
         self.calls.append(verb)
         if verb == self.fail:
-            raise RuntimeError(f"{verb}: InsufficientInstanceCapacity")
+            raise self.error or RuntimeError(f"{verb}: InsufficientInstanceCapacity")
 
     def up(self, *, on_output: Callable[[str], object]) -> Any:
         self._do("up")
         output = types.SimpleNamespace(value={"hosts": {"mg01": {}}})
         return types.SimpleNamespace(outputs={"inventory": output})
+
+    def preview(
+        self, *, on_output: Callable[[str], object], on_event: Callable[[Any], object]
+    ) -> None:
+        self._do("preview")
+        for op, kind, name, why in STEPS:
+            step = types.SimpleNamespace(
+                op=op, type=kind, urn=f"urn:pulumi:x::y::{kind}::{name}", keys=why, diffs=why
+            )
+            told = types.SimpleNamespace(metadata=step)
+            on_event(types.SimpleNamespace(resource_pre_event=told))
+        on_event(types.SimpleNamespace(resource_pre_event=None))
 
     def refresh(self, *, on_output: Callable[[str], object], **more: Any) -> None:
         assert more == {"clear_pending_creates": True}
@@ -69,9 +100,11 @@ def test_plan_shows_everything_and_makes_nothing(
     def never(name: str) -> operate.Stack:
         raise AssertionError
 
+    make_stack(folder, "pair", {**READY, "expires": None})
     assert operate.run("plan", "pair", answer, never) == 0
     said = capsys.readouterr().out
     for part in (
+        "changes: none to show; the replica was never raised",
         "compute         4 x p4d.24xlarge",
         "2,132.42 $ a day of the ceiling's 2,500.00",
         "list prices of 2025-12 and 2026-02, out of a file: check them",
@@ -121,13 +154,158 @@ def test_what_a_failed_up_leaves_down_removes(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stack = FakeStack(fail="up")
-    assert operate.run("up", "pair", answer, lambda name: stack) == 1
+    assert operate.run("up", "pair", answer, lambda name: stack, running=two_run) == 1
     said = capsys.readouterr().err
     assert "InsufficientInstanceCapacity" in said
-    assert "remove it: make replica-down STACK=pair" in said
+    assert "until it is removed: make replica-down STACK=pair" in said
     assert not (folder / "stacks" / "pair").exists()
     assert operate.run("down", "pair", answer, lambda name: stack) == 0
-    assert stack.calls == ["up", "refresh", "destroy"]
+    assert stack.calls == ["refresh", "up", "refresh", "destroy"]
+
+
+def two_run(plan: ReplicaPlan) -> tuple[RunningMachine, ...]:
+    return (
+        RunningMachine(name="mg01", type="m6i.xlarge", id="i-2"),
+        RunningMachine(name="a-cn0001", type="p4d.24xlarge", id="i-1"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "first"),
+    [
+        (None, 1, "error: up: InsufficientInstanceCapacity"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (RuntimeError("ExpiredToken"), 1, "error: ExpiredToken"),
+    ],
+    ids=["refused machine", "interrupted", "expired credentials"],
+)
+def test_whoever_is_left_with_a_part_is_told_what_runs_and_what_it_costs(
+    error: BaseException | None,
+    code: int,
+    first: str,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    stack = FakeStack(fail="up", error=error)
+    assert operate.run("up", "pair", answer, lambda name: stack, running=two_run) == code
+    ends = stack.config["fireflyer-replica:expires"]
+    until = f"{datetime.strptime(ends, UTC_FORMAT):%Y-%m-%d %H:%M}"
+    assert capsys.readouterr().err.splitlines() == [
+        first,
+        "2 machine(s) of it run and are paid for:",
+        "  a-cn0001    p4d.24xlarge                  21.958 $/h  i-1",
+        "  mg01        m6i.xlarge                     0.192 $/h  i-2",
+        "  together 22.15 $/h, by the list and on demand",
+        f"its end, if machines run, is there: {until} UTC at the latest; disks and addresses cost"
+        " until it is removed: make replica-down STACK=pair",
+        "to go on with it: make replica-up STACK=pair",
+    ]
+
+
+def test_if_the_provider_cannot_be_asked_the_most_is_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lost(plan: ReplicaPlan) -> tuple[RunningMachine, ...]:
+        raise OperatingError("AWS cannot be asked: ExpiredToken; look by: aws ec2 ...")
+
+    stack = FakeStack(fail="up")
+    assert operate.run("up", "pair", answer, lambda name: stack, running=lost) == 1
+    said = capsys.readouterr().err
+    assert "what runs is not known: AWS cannot be asked: ExpiredToken; look by: aws ec2" in said
+    assert "at most all of it, which costs 88.85 $/h" in said
+    assert "its end, if machines run, is there: " in said
+
+
+def test_a_machine_of_another_type_is_told_without_a_price(tmp_path: Path) -> None:
+    plan = plan_replica(load_replica(make_stack(tmp_path, "pair", READY)))
+    said = running_as_text(plan, [RunningMachine(name="x", type="u7i.large", id="i-9")])
+    assert "together 0.00 $/h, and what 1 of another type cost" in said
+    assert running_as_text(plan, []) == "no machine of it runs"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_request_to_end_stops_the_engine_and_waits_for_it(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    """In its own process; a program that takes a moment to stop stands for the engine."""
+    engine = tmp_path / "engine"
+    engine.write_text(
+        "import signal, sys, time\n"
+        "def stop(*_):\n    time.sleep(0.5)\n    print('engine stopped', flush=True)\n"
+        "    sys.exit(1)\n"
+        "signal.signal(signal.SIGINT, stop)\nprint('ready', flush=True)\ntime.sleep(60)\n"
+    )
+    caller = (
+        "import subprocess, sys\nfrom infra.interrupt import interruptible\n"
+        "try:\n    with interruptible():\n"
+        # As the Automation API runs the engine.
+        f"        with subprocess.Popen([sys.executable, {str(engine)!r}]) as run:\n"
+        "            run.wait()\n"
+        "except KeyboardInterrupt:\n    print('reported', flush=True)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", caller],
+        cwd=REPO / "pulumi",
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(number)
+    said, _ = process.communicate(timeout=30)
+    assert said == "engine stopped\nreported\n"
+
+
+@pytest.mark.parametrize(
+    ("mail", "said"),
+    [
+        (None, "ok  alarms: to NOBODY, and the budget's warnings too; to get them: pulumi -C pulumi"
+               " config set --stack pair --secret alarm_email you@example.org"),
+        ({"secure": "v1:xyz"}, "ok  alarms: to the stack's alarm_email"),
+    ],
+)  # fmt: skip
+def test_alarms_without_a_receiver_are_said_before_up(
+    mail: object, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_stack(folder, "pair", {**READY, "alarm_email": mail})
+    assert operate.run("up", "pair", answer, lambda name: FakeStack()) == 0
+    assert said in capsys.readouterr().out.splitlines()
+
+
+def test_up_again_makes_what_was_lost_since(folder: Path) -> None:
+    """Without a look at the provider a lost instance stays in the state, and is not made again."""
+    stack = FakeStack()
+    assert operate.run("up", "pair", answer, lambda name: stack) == 0
+    assert stack.calls == ["refresh", "up"]
+
+
+def test_plan_of_a_raised_replica_marks_what_would_be_replaced(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stack = FakeStack()
+    assert operate.run("plan", "pair", answer, lambda name: stack) == 0
+    assert stack.calls == ["preview"]
+    assert stack.config == {}
+    assert capsys.readouterr().out.partition("changes: ")[2].splitlines() == [
+        "3",
+        "  ~        aws:scheduler/schedule:Schedule stop: startDate",
+        "  +        aws:ec2/instance:Instance a-cn0002",
+        "  REPLACED aws:ec2/instance:Instance mg01: launchTemplate",
+        "  1 REPLACED: what is there is deleted first, with what its disks hold",
+    ]
+
+
+def test_plan_without_an_engine_and_with_one_that_fails(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def none(name: str) -> operate.Stack:
+        raise OperatingError("Pulumi's engine is not on PATH")
+
+    assert operate.run("plan", "pair", answer, none) == 0
+    assert "changes: not known: Pulumi's engine is not on PATH" in capsys.readouterr().out
+    assert operate.run("plan", "pair", answer, lambda name: FakeStack(fail="preview")) == 1
+    assert "error: no preview: preview: Insufficient" in capsys.readouterr().err
 
 
 def test_down_asks_no_provider_and_breaks_no_lock_unasked(folder: Path) -> None:

@@ -14,7 +14,7 @@ from infra.aws.network import Network
 from infra.aws.placement import Placement
 from infra.aws.security import Security
 from infra.aws.stop import Stop
-from infra.aws.watch import Watch
+from infra.aws.watch import Alarms, Watch
 from infra.parts import Cloud
 
 
@@ -35,4 +35,5 @@ def cloud(plan: ReplicaPlan, opts: pulumi.ResourceOptions) -> Cloud:
         dns=Dns,
         watch=Watch,
         stop=Stop,
+        alarms=Alarms,
     )

@@ -161,7 +161,12 @@ class _Asker:
                 return
             raise
         for found in answer["Images"]:
-            yield ImageFact(id=found["ImageId"], architecture=found["Architecture"])
+            yield ImageFact(
+                id=found["ImageId"],
+                architecture=found["Architecture"],
+                publisher=found.get("OwnerId"),
+                name=found.get("Name"),
+            )
 
 
 def _own(instance: dict[str, Any], plan: ReplicaPlan) -> bool:

@@ -6,6 +6,8 @@ import pulumi_aws as aws
 from pulumi import ComponentResource, Output, ResourceOptions
 
 from fireflyer.design.replica.price import DISK_GB
+from infra.aws.instance import at_power_off
+from infra.boot import user_data
 from infra.parts import Ground
 from infra.tags import tags
 
@@ -29,10 +31,13 @@ class Bastion(ComponentResource):
             subnet_id=ground.network.subnets["public"],
             vpc_security_group_ids=[ground.security.bastion],
             key_name=ground.security.key,
+            user_data_base64=user_data(plan, "bastion"),
+            instance_initiated_shutdown_behavior=at_power_off("on-demand"),
             metadata_options={
                 "http_endpoint": "enabled",
                 "http_tokens": "required",
                 "http_put_response_hop_limit": 1,
+                "instance_metadata_tags": "enabled",
             },
             root_block_device={
                 "encrypted": True,
@@ -42,7 +47,7 @@ class Bastion(ComponentResource):
             },
             tags=labels,
             volume_tags=labels,
-            opts=ResourceOptions(parent=self),
+            opts=ground.after_end(self),
         ).id
         self.address = aws.ec2.Eip(
             "bastion",

@@ -10,6 +10,7 @@ import pulumi_aws as aws
 from pulumi import ComponentResource, Output, ResourceOptions
 
 from fireflyer.design.replica.price import DISK_GB
+from fireflyer.model.instance import Market
 from fireflyer.model.replica_plan import PlannedHost, PlannedInterface
 from infra.boot import user_data
 from infra.parts import Ground
@@ -38,6 +39,7 @@ class Host(ComponentResource):
             key_name=ground.security.key,
             user_data=user_data(plan, host.name, host),
             update_default_version=True,
+            instance_initiated_shutdown_behavior=at_power_off(host.market),
             metadata_options=METADATA,
             block_device_mappings=[root_disk(ground.image.root_device)],
             network_interfaces=[self._interface(found) for found in host.interfaces],
@@ -62,7 +64,7 @@ class Host(ComponentResource):
             },
             tags=labels,
             volume_tags=labels,
-            opts=child,
+            opts=ground.after_end(self),
         ).id
         self.register_outputs({"id": self.id})
 
@@ -98,7 +100,7 @@ METADATA = aws.ec2.LaunchTemplateMetadataOptionsArgs(
     http_endpoint="enabled",
     http_tokens="required",  # IMDSv2
     http_put_response_hop_limit=1,
-    instance_metadata_tags="disabled",
+    instance_metadata_tags="enabled",  # a host reads its end there
 )
 
 
@@ -116,6 +118,11 @@ def root_disk(device: Output[str]) -> aws.ec2.LaunchTemplateBlockDeviceMappingAr
             volume_type="gp3",
         ),
     )
+
+
+def at_power_off(bought: Market) -> str:
+    """Return what becomes of an instance that powers itself off at its end."""
+    return "stop" if bought == "on-demand" else "terminate"
 
 
 def market(host: PlannedHost) -> aws.ec2.LaunchTemplateInstanceMarketOptionsArgs | None:

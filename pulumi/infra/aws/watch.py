@@ -9,22 +9,18 @@ import pulumi_aws as aws
 from pulumi import ComponentResource, Output, ResourceOptions
 
 from fireflyer.model.replica_plan import ReplicaPlan
-from infra.parts import WARN_AT_PERCENT, Mail
+from infra.parts import WARN_AT_PERCENT, Mail, WatchPart
 from infra.tags import REPLICA, identity, tags
 
 BROKEN_AFTER_MINUTES = 5
 
 
 class Watch(ComponentResource):
-    """A topic for everything that is told, a budget of a day, an alarm for each host."""
+    """A topic for everything that is told, and a budget of a day."""
 
-    def __init__(
-        self,
-        plan: ReplicaPlan,
-        ids: Mapping[str, Output[str]],
-        mail: Mail,
-        opts: ResourceOptions,
-    ) -> None:
+    told: Output[str]
+
+    def __init__(self, plan: ReplicaPlan, mail: Mail, opts: ResourceOptions) -> None:
         """Declare what watches a plan's replica."""
         super().__init__("fireflyer:replica:Watch", "watch", None, opts)
         self.plan, self.child = plan, ResourceOptions(parent=self)
@@ -41,9 +37,8 @@ class Watch(ComponentResource):
             aws.sns.TopicSubscription(
                 "alarms", topic=topic.arn, protocol="email", endpoint=mail, opts=self.child
             )
+        self.told = topic.arn
         self._budget(topic.arn)
-        for host, instance in ids.items():
-            self._alarm(host, instance, topic.arn)
         self.register_outputs({})
 
     def _budget(self, topic: Output[str]) -> None:
@@ -70,23 +65,40 @@ class Watch(ComponentResource):
             opts=self.child,
         )
 
-    def _alarm(self, host: str, instance: Output[str], topic: Output[str]) -> None:
-        aws.cloudwatch.MetricAlarm(
-            host,
-            name=f"{identity(self.plan)}-{host}",
-            alarm_description=f"{host} fails the provider's checks",
-            namespace="AWS/EC2",
-            metric_name="StatusCheckFailed",
-            statistic="Maximum",
-            comparison_operator="GreaterThanThreshold",
-            threshold=0,
-            period=60,
-            evaluation_periods=BROKEN_AFTER_MINUTES,
-            dimensions={"InstanceId": instance},
-            alarm_actions=[topic],
-            tags=tags(self.plan, host),
-            opts=self.child,
-        )
+
+class Alarms(ComponentResource):
+    """An alarm for each host."""
+
+    def __init__(
+        self,
+        plan: ReplicaPlan,
+        watch: WatchPart,
+        ids: Mapping[str, Output[str]],
+        opts: ResourceOptions,
+    ) -> None:
+        """Declare the alarms of a plan's hosts."""
+        super().__init__("fireflyer:replica:Alarms", "alarms", None, opts)
+        spot = {host.name for host in plan.hosts if host.market == "spot"}
+        for host, instance in ids.items():
+            aws.cloudwatch.MetricAlarm(
+                host,
+                name=f"{identity(plan)}-{host}",
+                alarm_description=f"{host} fails the provider's checks",
+                namespace="AWS/EC2",
+                metric_name="StatusCheckFailed",
+                statistic="Maximum",
+                comparison_operator="GreaterThanThreshold",
+                threshold=0,
+                period=60,
+                evaluation_periods=BROKEN_AFTER_MINUTES,
+                # An instance that was taken away says nothing more.
+                treat_missing_data="breaching" if host in spot else "missing",
+                dimensions={"InstanceId": instance},
+                alarm_actions=[watch.told],
+                tags=tags(plan, host),
+                opts=ResourceOptions(parent=self),
+            )
+        self.register_outputs({})
 
 
 def _may_publish(topic: str) -> str:

@@ -17,7 +17,7 @@ from infra.azure.network import Network
 from infra.azure.placement import Placement
 from infra.azure.security import Security
 from infra.azure.stop import Stop
-from infra.azure.watch import Watch
+from infra.azure.watch import Alarms, Watch
 from infra.parts import Cloud
 
 
@@ -39,4 +39,5 @@ def cloud(plan: ReplicaPlan, opts: pulumi.ResourceOptions) -> Cloud:
         dns=partial(Dns, home),
         watch=partial(Watch, home),
         stop=partial(Stop, home),
+        alarms=partial(Alarms, home),
     )

@@ -44,7 +44,7 @@ class Bastion(ComponentResource):
             opts=child,
         )
         self.id = machine(
-            Frame(home=home, ground=ground, child=child),
+            Frame(home=home, ground=ground, parent=self),
             "bastion",
             plan.bastion.type,
             [interface.id],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pulumi import ComponentResource, Output, ResourceOptions
+from pulumi import ComponentResource, Output, Resource, ResourceOptions
 from pulumi_azure_native import compute
 from pulumi_azure_native import network as net
 
@@ -34,7 +34,7 @@ class Host(ComponentResource):
         self.child = ResourceOptions(parent=self)
         group, zone = host.group, ground.plan.intent.zone
         self.id = machine(
-            Frame(home=home, ground=ground, child=self.child, host=host),
+            Frame(home=home, ground=ground, parent=self, host=host),
             host.name,
             host.instance.type,
             [self._interface(found) for found in host.interfaces],
@@ -77,7 +77,7 @@ class Frame:
 
     home: Home
     ground: Ground
-    child: ResourceOptions
+    parent: Resource
     host: PlannedHost | None = None
 
 
@@ -135,8 +135,10 @@ def machine(
         priority="Spot" if start.spot else "Regular",
         eviction_policy="Deallocate" if start.spot else None,
         billing_profile={"max_price": -1} if start.spot else None,  # at most that on demand
+        # By it a host has itself deallocated at its end.
+        identity={"type": "UserAssigned", "user_assigned_identities": [frame.ground.end.identity]},
         tags=tags(plan, name),
-        opts=frame.child,
+        opts=frame.ground.after_end(frame.parent),
     ).id
 
 

@@ -1,19 +1,20 @@
-"""The automatic end: from its expiry on, every day, the replica's machines are stopped.
+"""The automatic end: from its expiry on, every hour, the replica's machines are stopped.
 
-A Logic App calls for it, because the shutdown that Azure has for machines knows an hour of the day
-and no date. What is stopped is deallocated: its disk stays, the machine is paid no longer.
+It is made before the first machine and finds them in the resource group, so it ends also those of
+a run that failed, and those that no state knows. A Logic App calls for it, because the shutdown
+that Azure has for machines knows an hour of the day and no date. What is stopped is deallocated:
+its disk stays, the machine is paid no longer. An alarm reports a call that failed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from pulumi import ComponentResource, Output, ResourceOptions
-from pulumi_azure_native import authorization, logic
+from pulumi_azure_native import authorization, logic, managedidentity, monitor
 
 from fireflyer.model.replica_plan import ReplicaPlan
 from fireflyer.render.inventory import Json
 from infra.azure.home import Home
+from infra.parts import WatchPart
 from infra.tags import identity, tags
 
 MANAGEMENT = "https://management.azure.com"
@@ -22,23 +23,23 @@ SCHEMA = (
     "https://schema.management.azure.com/providers/Microsoft.Logic/schemas/2016-06-01"
     "/workflowdefinition.json#"
 )
-MAY = ("Microsoft.Compute/virtualMachines/deallocate/action",)
-"""All that the Logic App may do, and in the replica's resource group alone."""
+MAY_FIND = "Microsoft.Compute/virtualMachines/read"
+MAY_STOP = "Microsoft.Compute/virtualMachines/deallocate/action"
+MOST_PAGES = 60
 
 
 class Stop(ComponentResource):
-    """A workflow with a clock, and a role that may do no more than that."""
+    """A workflow with a clock, and roles in the replica's resource group alone."""
+
+    identity: Output[str] | None
+    """Of the hosts: by it each has itself deallocated; powering off would not end its price."""
 
     def __init__(
-        self,
-        home: Home,
-        plan: ReplicaPlan,
-        ids: Mapping[str, Output[str]],
-        opts: ResourceOptions,
+        self, home: Home, plan: ReplicaPlan, watch: WatchPart, opts: ResourceOptions
     ) -> None:
         """Declare the end of a plan's replica."""
         super().__init__("fireflyer:replica:Stop", "stop", None, opts)
-        child = ResourceOptions(parent=self)
+        self.home, self.plan, self.child = home, plan, ResourceOptions(parent=self)
         assert plan.expires is not None
         workflow = logic.Workflow(
             "stop",
@@ -46,61 +47,144 @@ class Stop(ComponentResource):
             resource_group_name=home.name,
             location=home.location,
             definition=definition(plan.expires),
-            parameters={"machines": {"value": Output.all(*ids.values()).apply(list)}},
+            parameters={"group": {"value": home.id}},
             identity={"type": "SystemAssigned"},
             state="Enabled",
             tags=tags(plan, "stop"),
-            opts=child,
+            opts=self.child,
         )
+        principal = workflow.identity.apply(lambda own: own.principal_id if own else "")
+        self._allow("stop", principal, MAY_FIND, MAY_STOP)
+        hosts = managedidentity.UserAssignedIdentity(
+            "hosts",
+            resource_name_="hosts",
+            resource_group_name=home.name,
+            location=home.location,
+            tags=tags(plan, "hosts"),
+            opts=self.child,
+        )
+        self._allow("hosts", hosts.principal_id, MAY_STOP)
+        self.identity = hosts.id
+        self._alarm(workflow.id, watch)
+        self.register_outputs({})
+
+    def _allow(self, name: str, principal: Output[str], *actions: str) -> None:
+        plan, home = self.plan, self.home
         role = authorization.RoleDefinition(
-            "stop",
-            role_name=f"{identity(plan)}-stop",
+            name,
+            role_name=f"{identity(plan)}-{name}",
             description=f"End of replica {plan.name} of {plan.site}",
             scope=home.id,
             assignable_scopes=[home.id],
-            permissions=[{"actions": list(MAY), "not_actions": []}],
-            opts=child,
+            permissions=[{"actions": list(actions), "not_actions": []}],
+            opts=self.child,
         )
         authorization.RoleAssignment(
-            "stop",
+            name,
             scope=home.id,
             role_definition_id=role.id,
-            principal_id=workflow.identity.apply(lambda own: own.principal_id if own else ""),
+            principal_id=principal,
             principal_type="ServicePrincipal",
-            opts=child,
+            opts=self.child,
         )
-        self.register_outputs({})
+
+    def _alarm(self, workflow: Output[str], watch: WatchPart) -> None:
+        monitor.MetricAlert(
+            "stop-failed",
+            rule_name="stop-failed",
+            resource_group_name=self.home.name,
+            location="Global",
+            description="The replica's automatic end failed: machines may run on",
+            enabled=True,
+            severity=0,
+            scopes=[workflow],
+            evaluation_frequency="PT1M",
+            window_size="PT5M",
+            criteria=monitor.MetricAlertSingleResourceMultipleMetricCriteriaArgs(
+                odata_type="Microsoft.Azure.Monitor.SingleResourceMultipleMetricCriteria",
+                all_of=[
+                    {
+                        "criterion_type": "StaticThresholdCriterion",
+                        "name": "failed",
+                        "metric_namespace": "Microsoft.Logic/workflows",
+                        "metric_name": "ActionsFailed",
+                        "operator": "GreaterThan",
+                        "threshold": 0,
+                        "time_aggregation": "Total",
+                    }
+                ],
+            ),
+            actions=[{"action_group_id": watch.told}],
+            tags=tags(self.plan, "stop-failed"),
+            opts=self.child,
+        )
 
 
 def definition(expires: str) -> dict[str, Json]:
-    """Return the workflow: at a time, and every day after it, each machine is deallocated."""
+    """Return the workflow: at a time and every hour after it, each machine is deallocated.
+
+    Azure lists machines page by page; a machine that cannot be deallocated keeps no other one.
+    """
+    first = (
+        f"@{{concat('{MANAGEMENT}', parameters('group'),"
+        f" '/providers/Microsoft.Compute/virtualMachines?api-version={API_VERSION}')}}"
+    )
     return {
         "$schema": SCHEMA,
         "contentVersion": "1.0.0.0",
-        "parameters": {"machines": {"type": "Array"}},
+        "parameters": {"group": {"type": "String"}},
         "triggers": {
             "expiry": {
                 "type": "Recurrence",
-                "recurrence": {"frequency": "Day", "interval": 1, "startTime": expires},
+                "recurrence": {"frequency": "Hour", "interval": 1, "startTime": expires},
             }
         },
         "actions": {
-            "each": {
-                "type": "Foreach",
-                "foreach": "@parameters('machines')",
+            "first": {
+                "type": "InitializeVariable",
+                "inputs": {"variables": [{"name": "page", "type": "string", "value": first}]},
+                "runAfter": {},
+            },
+            "pages": {
+                "type": "Until",
+                "expression": "@empty(variables('page'))",
+                "limit": {"count": MOST_PAGES, "timeout": "PT1H"},
+                "runAfter": {"first": ["Succeeded"]},
                 "actions": {
-                    "deallocate": {
-                        "type": "Http",
-                        "inputs": {
-                            "method": "POST",
-                            "uri": f"{MANAGEMENT}@{{item()}}/deallocate?api-version={API_VERSION}",
-                            "authentication": {
-                                "type": "ManagedServiceIdentity",
-                                "audience": f"{MANAGEMENT}/",
-                            },
+                    "list": {**_call("GET", "@{variables('page')}"), "runAfter": {}},
+                    "each": {
+                        "type": "Foreach",
+                        "foreach": "@body('list')?['value']",
+                        "runAfter": {"list": ["Succeeded"]},
+                        "actions": {
+                            "deallocate": _call(
+                                "POST",
+                                f"{MANAGEMENT}@{{items('each')?['id']}}/deallocate"
+                                f"?api-version={API_VERSION}",
+                            )
                         },
-                    }
+                    },
+                    "next": {
+                        "type": "SetVariable",
+                        "inputs": {
+                            "name": "page",
+                            "value": "@{coalesce(body('list')?['nextLink'], '')}",
+                        },
+                        "runAfter": {"each": ["Succeeded", "Failed"]},
+                    },
                 },
-            }
+            },
+        },
+    }
+
+
+def _call(method: str, uri: str) -> dict[str, Json]:
+    """Return a call of Azure's management interface as the workflow itself."""
+    return {
+        "type": "Http",
+        "inputs": {
+            "method": method,
+            "uri": uri,
+            "authentication": {"type": "ManagedServiceIdentity", "audience": f"{MANAGEMENT}/"},
         },
     }

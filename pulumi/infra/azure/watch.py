@@ -11,28 +11,23 @@ from pulumi_azure_native import consumption, monitor
 from fireflyer.model.replica import UTC_FORMAT
 from fireflyer.model.replica_plan import ReplicaPlan
 from infra.azure.home import Home
-from infra.parts import WARN_AT_PERCENT, Mail
+from infra.parts import WARN_AT_PERCENT, Mail, WatchPart
 from infra.tags import identity, tags
 
 HOURS_A_DAY = 24
 
 
 class Watch(ComponentResource):
-    """A group for everything that is told, a budget, an alarm for each host."""
+    """A group for everything that is told, and a budget."""
 
-    def __init__(
-        self,
-        home: Home,
-        plan: ReplicaPlan,
-        ids: Mapping[str, Output[str]],
-        mail: Mail,
-        opts: ResourceOptions,
-    ) -> None:
+    told: Output[str]
+
+    def __init__(self, home: Home, plan: ReplicaPlan, mail: Mail, opts: ResourceOptions) -> None:
         """Declare what watches a plan's replica."""
         super().__init__("fireflyer:replica:Watch", "watch", None, opts)
         self.home, self.plan, self.child = home, plan, ResourceOptions(parent=self)
         receivers = [] if mail is None else [{"name": "owner", "email_address": mail}]
-        told = monitor.ActionGroup(
+        self.told = monitor.ActionGroup(
             "alarms",
             action_group_name="alarms",
             group_short_name="replica",
@@ -42,10 +37,8 @@ class Watch(ComponentResource):
             email_receivers=receivers,
             tags=tags(plan, "alarms"),
             opts=self.child,
-        )
-        self._budget(told.id)
-        for host, machine in ids.items():
-            self._alarm(host, machine, told.id)
+        ).id
+        self._budget(self.told)
         self.register_outputs({})
 
     def _budget(self, told: Output[str]) -> None:
@@ -76,6 +69,25 @@ class Watch(ComponentResource):
                 parent=self, replace_on_changes=["timePeriod"], delete_before_replace=True
             ),
         )
+
+
+class Alarms(ComponentResource):
+    """An alarm for each host."""
+
+    def __init__(
+        self,
+        home: Home,
+        plan: ReplicaPlan,
+        watch: WatchPart,
+        ids: Mapping[str, Output[str]],
+        opts: ResourceOptions,
+    ) -> None:
+        """Declare the alarms of a plan's hosts."""
+        super().__init__("fireflyer:replica:Alarms", "alarms", None, opts)
+        self.home, self.plan, self.child = home, plan, ResourceOptions(parent=self)
+        for host, machine in ids.items():
+            self._alarm(host, machine, watch.told)
+        self.register_outputs({})
 
     def _alarm(self, host: str, machine: Output[str], told: Output[str]) -> None:
         monitor.MetricAlert(

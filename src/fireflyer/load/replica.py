@@ -16,6 +16,8 @@ from fireflyer.paths import HARDWARE, INVENTORY
 
 PROJECT = "fireflyer-replica"
 """Name of the Pulumi project, which its keys in a stack's file begin with."""
+MAIL = "alarm_email"
+"""Key of the receiver of alarms; its value is encrypted."""
 SITE_KEY = "replica.of"
 
 
@@ -27,6 +29,8 @@ class Replica:
     document: Document
     intent: ReplicaIntent
     expires: str | None
+    alarms_told: bool
+    """Whether alarms and the budget have a receiver."""
     site: Site
     instances: Instances
 
@@ -39,7 +43,9 @@ def load_replica(file: Path) -> Replica:
     """
     problems: list[Problem] = []
     try:
-        document = _own_part(read(file))
+        whole = read(file)
+        document = _own_part(whole)
+        told = f"config.{PROJECT}:{MAIL}" in whole.lines
         parsed = parse(document, ReplicaFile)
     except IntentError as error:
         problems += error.problems
@@ -59,6 +65,7 @@ def load_replica(file: Path) -> Replica:
         document=document,
         intent=parsed.replica,
         expires=parsed.expires,
+        alarms_told=told,
         site=load_site(INVENTORY / parsed.replica.of),
         instances=instances,
     )

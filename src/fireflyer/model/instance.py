@@ -95,6 +95,22 @@ class InstanceType(Record):
         return self.memory_mb - self.memory_mb // 16
 
 
+class DriverlessImages(Record):
+    """Images of a publisher that are known to have no GPU driver."""
+
+    publisher: str
+    """On AWS the owner's account."""
+    names: Annotated[tuple[str, ...], Field(min_length=1)]
+    """How their names begin; on Azure, their offers."""
+    what: str
+    """What a person calls them."""
+
+    def holds(self, publisher: str, name: str) -> bool:
+        """Return whether an image is one of them."""
+        same = publisher.casefold() == self.publisher.casefold()
+        return same and name.casefold().startswith(tuple(n.casefold() for n in self.names))
+
+
 class Cloud(Record):
     """What a replica takes of a provider beside instances, by its list."""
 
@@ -107,6 +123,9 @@ class Cloud(Record):
     """Whom Ansible logs in as, if the image does not say."""
     bastion: TypeName
     """The type of the bastion, if the intent does not say."""
+    images_without_gpu_driver: tuple[DriverlessImages, ...]
+    images_with_gpu_driver: str
+    """What to take in their place."""
     region_quotas: Mapping[Market, str] = {}
     """Quotas of the region that count whatever runs, beside that of the type."""
     disk_usd_per_gb_month: Usd

@@ -36,8 +36,19 @@ class ImageFact:
 
     id: str
     architecture: str
+    publisher: str | None = None
+    name: str | None = None
     generation: int = 2
     """Of the machine it starts on: one with firmware of the old kind is of the first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningMachine:
+    """A machine of a replica that is there and paid for by the hour."""
+
+    name: str
+    type: str
+    id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

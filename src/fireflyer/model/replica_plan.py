@@ -96,6 +96,8 @@ class ReplicaPlan:
     intent: ReplicaIntent
     cloud: Cloud
     expires: str | None
+    alarms_told: bool
+    """Whether alarms and the budget have a receiver."""
     fabric: Fabric
     network: IPNetwork
     subnets: tuple[PlannedSubnet, ...]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fireflyer.model.fabric import Role
+from fireflyer.model.provider_facts import RunningMachine
 from fireflyer.model.replica_plan import ReplicaPlan
 from fireflyer.render.inventory import Inventory, Json, inventory
 
@@ -63,6 +64,23 @@ def exported(plan: ReplicaPlan) -> Mapping[str, Json]:
         "hosts": found.hosts,
         "groups": {group: list(hosts) for group, hosts in found.groups.items()},
     }
+
+
+def running_as_text(plan: ReplicaPlan, machines: Sequence[RunningMachine]) -> str:
+    """Return the machines that run, and what they cost an hour by the catalogue's list."""
+    if not machines:
+        return "no machine of it runs"
+    known = {name: one.price.usd_per_hour for name, one in plan.types.items()}
+    lines = [f"{len(machines)} machine(s) of it run and are paid for:"]
+    for machine in sorted(machines, key=lambda found: found.name):
+        price = known.get(machine.type)
+        told = f"{price:,.3f} $/h" if price is not None else "of a type that is not in the plan"
+        lines.append(f"  {machine.name:12}{machine.type:26}{told:>14}  {machine.id}")
+    total = sum(known.get(machine.type, 0.0) for machine in machines)
+    strange = sum(machine.type not in known for machine in machines)
+    more = f", and what {strange} of another type cost" if strange else ""
+    lines.append(f"  together {total:,.2f} $/h{more}, by the list and on demand")
+    return "\n".join(lines)
 
 
 def as_text(plan: ReplicaPlan) -> str:

@@ -12,10 +12,11 @@ from datetime import UTC, datetime
 
 from fireflyer.design.replica.price import KEY as CEILING
 from fireflyer.design.replica.price import over_ceiling
+from fireflyer.design.replica.rules import driverless
 from fireflyer.errors import Problem
 from fireflyer.model.fabric import Role
 from fireflyer.model.instance import InstanceType, Market, Provider
-from fireflyer.model.provider_facts import ProviderFacts, Reservation
+from fireflyer.model.provider_facts import ImageFact, ProviderFacts, Reservation
 from fireflyer.model.replica import UTC_FORMAT
 from fireflyer.model.replica_plan import PlannedHost, ReplicaPlan
 
@@ -34,6 +35,7 @@ def preflight(plan: ReplicaPlan, facts: ProviderFacts) -> tuple[Check, ...]:
     return (
         *_key(plan),
         *_expiry(plan, facts),
+        _alarms(plan),
         *_zone(plan, facts),
         *_offers(plan, facts),
         *_quotas(plan, facts),
@@ -70,6 +72,17 @@ def _expiry(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
         remedy = "run make replica-up, which sets it anew"
         problem = _at(plan, "expires", plan.expires, limit, remedy)
     yield Check(what="expiry", said=plan.expires, problem=problem)
+
+
+def _alarms(plan: ReplicaPlan) -> Check:
+    """Tell whether anybody is told; it is no reason to refuse."""
+    said = "to the stack's alarm_email"
+    if not plan.alarms_told:
+        said = (
+            "to NOBODY, and the budget's warnings too; to get them: pulumi -C pulumi config set"
+            f" --stack {plan.name} --secret alarm_email you@example.org"
+        )
+    return Check(what="alarms", said=said)
 
 
 def _zone(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
@@ -214,8 +227,20 @@ def _image(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
     elif facts.images[0].generation == 1:
         limit = "is of the first generation, machines with GPUs start from the second"
         problem = _at(plan, "replica.image", name, limit, "pin the one that ends in gen2")
+    else:
+        problem = _driverless(plan, facts.images[0])
     said = facts.images[0].id if len(facts.images) == 1 else f"{len(facts.images)} found"
     yield Check(what="image", said=said, problem=problem)
+
+
+def _driverless(plan: ReplicaPlan, image: ImageFact) -> Problem | None:
+    """Return an image, pinned by its id, that is known to have no GPU driver."""
+    compute = next(plan.hosts_of(Role.COMPUTE)).instance
+    if compute.gpus is None or image.publisher is None or image.name is None:
+        return None
+    for limit, remedy in driverless(plan.cloud, compute, image.publisher, image.name):
+        return _at(plan, "replica.image", f"{image.id} ({image.name})", limit, remedy)
+    return None
 
 
 def _encryption(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:

@@ -11,6 +11,7 @@ from fireflyer.design.replica.providers import provider_problems
 from fireflyer.design.replica.rules import (
     access_problems,
     bastion_type,
+    driver_problems,
     image_problems,
     instance_problems,
     key_problems,
@@ -31,7 +32,8 @@ def plan_replica(replica: Replica) -> ReplicaPlan:
     problems = count_problems(replica)
     found = None if problems else counts(replica)
     problems += instance_problems(replica) + placement_problems(replica)
-    problems += image_problems(replica) + network_problems(replica, found)
+    problems += image_problems(replica) or driver_problems(replica)
+    problems += network_problems(replica, found)
     problems += access_problems(replica) + key_problems(replica)
     if not problems and found is not None:
         problems += provider_problems(replica, found)
@@ -53,6 +55,7 @@ def plan_replica(replica: Replica) -> ReplicaPlan:
         intent=intent,
         cloud=replica.instances.clouds[intent.provider],
         expires=replica.expires,
+        alarms_told=replica.alarms_told,
         fabric=fabric,
         network=fabric.networks["management"],
         subnets=tuple(nets.values()),

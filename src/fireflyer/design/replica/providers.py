@@ -30,6 +30,11 @@ RESERVATIONS: Mapping[Provider, ReservationId] = {
         example="/subscriptions/.../providers/Microsoft.Compute/capacityReservationGroups/...",
     ),
 }
+PARTITIONS: Mapping[Provider, tuple[str, tuple[str, ...]]] = {
+    "aws": ("the partition aws", ("cn-", "us-gov-", "us-iso", "eu-isoe-", "eusc-")),
+    "azure": ("Azure's public cloud", ("china", "usgov", "usdod")),
+}
+"""What a replica is made in, and how regions begin that are not of it."""
 MOST_IN_SET = 200
 """Machines of an Azure availability set."""
 AZURE_RDMA = IPNetwork("172.16.0.0/16")
@@ -39,7 +44,7 @@ AZURE_REFUSED_LOGINS = ("admin", "administrator", "guest", "root", "test", "user
 
 def provider_problems(replica: Replica, found: Counts) -> list[Problem]:
     """Return what the intent asks for and its provider excludes."""
-    problems = _reservation(replica)
+    problems = [*_reservation(replica), *_partition(replica)]
     if replica.intent.provider == "aws":
         return problems + list(_aws(replica))
     return [
@@ -49,6 +54,17 @@ def provider_problems(replica: Replica, found: Counts) -> list[Problem]:
         *_azure_infiniband(replica),
         *_azure_hosts(replica),
     ]
+
+
+def _partition(replica: Replica) -> Iterator[Problem]:
+    """Yield a region of a partition with addresses, names and prices of its own."""
+    intent = replica.intent
+    part, prefixes = PARTITIONS[intent.provider]
+    if intent.region.startswith(prefixes):
+        limit = f"is not of {part}, and names, prices and roles here are of that one alone"
+        yield replica.document.problem(
+            "replica.region", intent.region, limit, "choose another region"
+        )
 
 
 def _reservation(replica: Replica) -> list[Problem]:

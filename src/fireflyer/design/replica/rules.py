@@ -10,7 +10,7 @@ from fireflyer.design.replica.providers import RESERVATIONS
 from fireflyer.errors import Problem
 from fireflyer.load.replica import Replica
 from fireflyer.model.fabric import Role
-from fireflyer.model.instance import InstanceType, Provider
+from fireflyer.model.instance import Cloud, InstanceType, Provider
 
 WIDEST_SOURCE = 16
 """The shortest prefix that may open SSH to the bastion."""
@@ -138,6 +138,34 @@ def image_problems(replica: Replica) -> list[Problem]:
             limit = "stands for another image every month"
             return [at(f"{key}.{part}", text, limit, "write one image's whole id or name")]
     return []
+
+
+def driver_problems(replica: Replica) -> list[Problem]:
+    """Return an image that is known to have no GPU driver, for compute nodes with GPUs."""
+    intent, image = replica.intent, replica.intent.image
+    types = replica.instances.of(intent.provider)
+    instance = types.get(intent.compute.instance)
+    publisher, name = image.owner or image.publisher, image.name or image.offer
+    if instance is None or instance.gpus is None or publisher is None or name is None:
+        return []
+    cloud = replica.instances.clouds[intent.provider]
+    return [
+        replica.document.problem("replica.image", image.label, limit, remedy)
+        for limit, remedy in driverless(cloud, instance, publisher, name)
+    ]
+
+
+def driverless(
+    cloud: Cloud, instance: InstanceType, publisher: str, name: str
+) -> Iterator[tuple[str, str]]:
+    """Yield limit and remedy of an image that is known to have no GPU driver."""
+    for known in cloud.images_without_gpu_driver:
+        if known.holds(publisher, name):
+            limit = (
+                f"is {known.what} and has no GPU driver, so {instance.type} would be paid for"
+                " without its GPUs"
+            )
+            yield limit, f"pin one that has it: {cloud.images_with_gpu_driver}"
 
 
 def access_problems(replica: Replica) -> list[Problem]:
