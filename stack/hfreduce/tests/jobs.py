@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import random
 import socket
 import time
 from collections.abc import Callable, Sequence
@@ -138,9 +139,17 @@ def _rank(
 
 
 def free_port() -> int:
-    """Return a port that was free a moment ago."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
+    """Return a port that was free a moment ago, and so was the fifth below it.
+
+    torch listens at the one, HFReduce at the other. Below the range from which the system gives
+    ports to connections, so that none of those takes it meanwhile.
+    """
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with contextlib.suppress(OSError):
+            for each in (port - 5, port):
+                socket.create_server(("127.0.0.1", each)).close()
+            return port
 
 
 def run(
