@@ -123,7 +123,7 @@ def test_a_rank_that_does_not_come_to_an_operation_is_named(ranks: int, local: i
     outcomes = Job(_sleeps, ranks, local, timeout_s=2.5, silence_s=SILENCE_S).outcomes(30)
     for outcome in outcomes[:2]:
         assert (
-            "operation 0 did not end within the timeout of 2 s: rank 2 has not entered it"
+            "operation 0 did not end within the timeout of 2.5 s: rank 2 has not entered it"
             in outcome.error
         )
 
