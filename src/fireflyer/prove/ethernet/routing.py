@@ -153,6 +153,7 @@ def _walk_findings(alive: Living, walked: Walked) -> list[Finding]:
 
 def _warm_up_findings(flows: Traffic, routed: bool) -> list[Finding]:
     end = time.monotonic() - WARM_UP_S / 4
+    flows.catch_up()
     loss = flows.loss(end - WARM_UP_S / 4, end)
     if not routed or not loss.lost:
         return []

@@ -108,9 +108,11 @@ def attempt(
     trial.heal()
     back = settle(living, well, quiet_s)
     time.sleep(AFTER_S + FLIGHT_S)
+    ended = time.monotonic() - FLIGHT_S
+    flows.catch_up()
     failing = flows.loss(began, watched)
     after = flows.loss(max(around.at_s, began), watched)
-    again = flows.loss(max(back.at_s, mended), time.monotonic() - FLIGHT_S)
+    again = flows.loss(max(back.at_s, mended), ended)
     findings = [
         *_route_findings(trial, (designed, around), (well, back)),
         *_outage_findings(trial, failing),
@@ -123,7 +125,7 @@ def attempt(
         routes_s=around.at_s - began,
         back_s=back.at_s - mended,
         failing=failing,
-        healing=flows.loss(mended, time.monotonic() - FLIGHT_S),
+        healing=flows.loss(mended, ended),
         after=after,
         findings=tuple(findings),
     )
