@@ -7,6 +7,8 @@ traffic, so no rule by port or by address matches it.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import pulumi_aws as aws
 from pulumi import ComponentResource, InvokeOptions, Output, ResourceOptions
@@ -102,14 +104,7 @@ class Security(ComponentResource):
         aws.iam.RolePolicy(
             "host",
             role=role.name,
-            policy=json.dumps(
-                {
-                    "Version": "2012-10-17",
-                    "Statement": [
-                        {"Effect": "Allow", "Action": list(SESSION_ACTIONS), "Resource": "*"}
-                    ],
-                }
-            ),
+            policy=allowing({"Action": list(SESSION_ACTIONS), "Resource": "*"}),
             opts=self.child,
         )
         self.profile = aws.iam.InstanceProfile(
@@ -156,15 +151,10 @@ class Security(ComponentResource):
 
 def trust(service: str) -> str:
     """Return the policy that lets a service of AWS take a role."""
-    return json.dumps(
-        {
-            "Version": "2012-10-17",
-            "Statement": [
-                {
-                    "Effect": "Allow",
-                    "Action": "sts:AssumeRole",
-                    "Principal": {"Service": service},
-                }
-            ],
-        }
-    )
+    return allowing({"Action": "sts:AssumeRole", "Principal": {"Service": service}})
+
+
+def allowing(*statements: Mapping[str, Any]) -> str:
+    """Return the policy that allows what each statement says."""
+    allowed = [{"Effect": "Allow", **statement} for statement in statements]
+    return json.dumps({"Version": "2012-10-17", "Statement": allowed})

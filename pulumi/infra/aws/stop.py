@@ -16,7 +16,7 @@ import pulumi_aws as aws
 from pulumi import ComponentResource, Output, ResourceOptions
 
 from fireflyer.model.replica_plan import ReplicaPlan
-from infra.aws.security import trust
+from infra.aws.security import allowing, trust
 from infra.parts import WatchPart
 from infra.tags import REPLICA, identity, tags
 
@@ -179,7 +179,7 @@ def _failed(runbook: str) -> dict[str, Any]:
 
 
 def _may_end(plan: ReplicaPlan) -> str:
-    return _policy(
+    return allowing(
         {"Action": ["ec2:DescribeInstances"], "Resource": "*"},
         {
             "Action": ["ec2:StopInstances", "ec2:TerminateInstances"],
@@ -191,7 +191,7 @@ def _may_end(plan: ReplicaPlan) -> str:
 
 def _may_start(plan: ReplicaPlan, role: str, runbook: str, queue: str) -> str:
     where = f"arn:aws:ssm:{plan.intent.region}:{role.split(':')[4]}"
-    return _policy(
+    return allowing(
         {
             "Action": ["ssm:StartAutomationExecution"],
             "Resource": [
@@ -210,7 +210,7 @@ def _may_start(plan: ReplicaPlan, role: str, runbook: str, queue: str) -> str:
 
 
 def _may_send(queue: str, rule: str) -> str:
-    return _policy(
+    return allowing(
         {
             "Principal": {"Service": ["events.amazonaws.com"]},
             "Action": ["sqs:SendMessage"],
@@ -218,8 +218,3 @@ def _may_send(queue: str, rule: str) -> str:
             "Condition": {"ArnEquals": {"aws:SourceArn": rule}},
         }
     )
-
-
-def _policy(*statements: dict[str, Any]) -> str:
-    allowed = [{"Effect": "Allow", **statement} for statement in statements]
-    return json.dumps({"Version": "2012-10-17", "Statement": allowed})

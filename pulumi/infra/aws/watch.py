@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 import pulumi_aws as aws
 from pulumi import ComponentResource, Output, ResourceOptions
 
 from fireflyer.model.replica_plan import ReplicaPlan
+from infra.aws.security import allowing
 from infra.parts import WARN_AT_PERCENT, Mail, WatchPart
 from infra.tags import REPLICA, identity, tags
 
@@ -104,18 +104,14 @@ class Alarms(ComponentResource):
 def _may_publish(topic: str) -> str:
     """Return the policy that lets the budget and the alarms publish, for this account alone."""
     account = topic.split(":")[4]
-    return json.dumps(
-        {
-            "Version": "2012-10-17",
-            "Statement": [
-                {
-                    "Effect": "Allow",
-                    "Principal": {"Service": [f"{name}.amazonaws.com"]},
-                    "Action": "sns:Publish",
-                    "Resource": topic,
-                    "Condition": {"StringEquals": {"aws:SourceAccount": account}},
-                }
-                for name in ("budgets", "cloudwatch")
-            ],
-        }
+    return allowing(
+        *(
+            {
+                "Principal": {"Service": [f"{name}.amazonaws.com"]},
+                "Action": "sns:Publish",
+                "Resource": topic,
+                "Condition": {"StringEquals": {"aws:SourceAccount": account}},
+            }
+            for name in ("budgets", "cloudwatch")
+        )
     )

@@ -9,11 +9,12 @@ its disk stays, the machine is paid no longer. An alarm reports a call that fail
 from __future__ import annotations
 
 from pulumi import ComponentResource, Output, ResourceOptions
-from pulumi_azure_native import authorization, logic, managedidentity, monitor
+from pulumi_azure_native import authorization, logic, managedidentity
 
 from fireflyer.model.replica_plan import ReplicaPlan
 from fireflyer.render.inventory import Json
 from infra.azure.home import Home
+from infra.azure.watch import metric_alert
 from infra.parts import WatchPart
 from infra.tags import identity, tags
 
@@ -89,33 +90,22 @@ class Stop(ComponentResource):
         )
 
     def _alarm(self, workflow: Output[str], watch: WatchPart) -> None:
-        monitor.MetricAlert(
+        metric_alert(
             "stop-failed",
-            rule_name="stop-failed",
-            resource_group_name=self.home.name,
-            location="Global",
+            self.home,
+            self.plan,
             description="The replica's automatic end failed: machines may run on",
-            enabled=True,
             severity=0,
-            scopes=[workflow],
-            evaluation_frequency="PT1M",
-            window_size="PT5M",
-            criteria=monitor.MetricAlertSingleResourceMultipleMetricCriteriaArgs(
-                odata_type="Microsoft.Azure.Monitor.SingleResourceMultipleMetricCriteria",
-                all_of=[
-                    {
-                        "criterion_type": "StaticThresholdCriterion",
-                        "name": "failed",
-                        "metric_namespace": "Microsoft.Logic/workflows",
-                        "metric_name": "ActionsFailed",
-                        "operator": "GreaterThan",
-                        "threshold": 0,
-                        "time_aggregation": "Total",
-                    }
-                ],
-            ),
-            actions=[{"action_group_id": watch.told}],
-            tags=tags(self.plan, "stop-failed"),
+            scope=workflow,
+            criterion={
+                "name": "failed",
+                "metric_namespace": "Microsoft.Logic/workflows",
+                "metric_name": "ActionsFailed",
+                "operator": "GreaterThan",
+                "threshold": 0,
+                "time_aggregation": "Total",
+            },
+            told=watch.told,
             opts=self.child,
         )
 

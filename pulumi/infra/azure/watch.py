@@ -90,35 +90,58 @@ class Alarms(ComponentResource):
         self.register_outputs({})
 
     def _alarm(self, host: str, machine: Output[str], told: Output[str]) -> None:
-        monitor.MetricAlert(
+        metric_alert(
             host,
-            rule_name=host,
-            resource_group_name=self.home.name,
-            location="Global",
+            self.home,
+            self.plan,
             description=f"{host} is not there for the provider",
-            enabled=True,
             severity=1,
-            scopes=[machine],
-            evaluation_frequency="PT1M",
-            window_size="PT5M",
-            criteria=monitor.MetricAlertSingleResourceMultipleMetricCriteriaArgs(
-                odata_type="Microsoft.Azure.Monitor.SingleResourceMultipleMetricCriteria",
-                all_of=[
-                    {
-                        "criterion_type": "StaticThresholdCriterion",
-                        "name": "available",
-                        "metric_namespace": "Microsoft.Compute/virtualMachines",
-                        "metric_name": "VmAvailabilityMetric",
-                        "operator": "LessThan",
-                        "threshold": 1,
-                        "time_aggregation": "Average",
-                    }
-                ],
-            ),
-            actions=[{"action_group_id": told}],
-            tags=tags(self.plan, host),
+            scope=machine,
+            criterion={
+                "name": "available",
+                "metric_namespace": "Microsoft.Compute/virtualMachines",
+                "metric_name": "VmAvailabilityMetric",
+                "operator": "LessThan",
+                "threshold": 1,
+                "time_aggregation": "Average",
+            },
+            told=told,
             opts=self.child,
         )
+
+
+def metric_alert(
+    name: str,
+    home: Home,
+    plan: ReplicaPlan,
+    *,
+    description: str,
+    severity: int,
+    scope: Output[str],
+    criterion: Mapping[str, str | int],
+    told: Output[str],
+    opts: ResourceOptions,
+) -> None:
+    """Declare an alarm, looked at every minute; `criterion` is a fixed threshold of a metric."""
+    monitor.MetricAlert(
+        name,
+        rule_name=name,
+        resource_group_name=home.name,
+        location="Global",
+        description=description,
+        enabled=True,
+        severity=severity,
+        scopes=[scope],
+        evaluation_frequency="PT1M",
+        window_size="PT5M",
+        criteria=monitor.MetricAlertSingleResourceMultipleMetricCriteriaArgs(
+            odata_type="Microsoft.Azure.Monitor.SingleResourceMultipleMetricCriteria",
+            all_of=[{"criterion_type": "StaticThresholdCriterion", **criterion}],
+        ),
+        actions=[{"action_group_id": told}],
+        tags=tags(plan, name),
+        opts=opts,
+    )
 
 
 def budget_usd(plan: ReplicaPlan) -> float:

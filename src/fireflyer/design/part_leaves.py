@@ -9,6 +9,7 @@ all others known.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -62,10 +63,45 @@ def ranked_places(places: Sequence[int], used: Sequence[int], leaves: int) -> li
     return sorted(priced, key=lambda found: (found[0], -found[1]))
 
 
-def parted(ranked: Sequence[tuple[int, int]], count: int) -> tuple[list[int], list[int]]:
-    """Return the first places of a ranking, and the others, each in order of the places."""
-    order = [place for _, place in ranked]
-    return sorted(order[:count]), sorted(order[count:])
+@dataclass(frozen=True, slots=True)
+class Seats:
+    """The places of a leaf's hosts in the order, by class."""
+
+    compute: list[int]
+    storage: list[int]
+    management: list[int]
+    storage_price: int
+    """Of all storage together, as `ranked_places` has it."""
+
+    def order(self, block: Block) -> Block:
+        """Return the hosts, each at a place of its class."""
+        of_role = {
+            Role.COMPUTE: self.compute,
+            Role.STORAGE: self.storage,
+            Role.MANAGEMENT: self.management,
+        }
+        left = {role: iter(places) for role, places in of_role.items()}
+        placed = {next(left[node.role]): (node, port) for node, port in block}
+        return [placed[place] for place in range(len(block))]
+
+
+def seats(block: Block, begin: int, used: Sequence[int], leaves: int) -> Seats:
+    """Return the places of hosts: compute in turn from place `begin` on, round the block.
+
+    Storage takes the free places that are cheapest, management the others; `used` and `leaves`
+    are those of `ranked_places`.
+    """
+    count = Counter(node.role for node, _ in block)
+    taken = [(begin + turn) % len(block) for turn in range(count[Role.COMPUTE])]
+    free = sorted(set(range(len(block))).difference(taken))
+    ranked = ranked_places(free, used, leaves)
+    storage, others = ranked[: count[Role.STORAGE]], ranked[count[Role.STORAGE] :]
+    return Seats(
+        compute=taken,
+        storage=sorted(place for _, place in storage),
+        management=sorted(place for _, place in others),
+        storage_price=sum(price for price, _ in storage),
+    )
 
 
 @dataclass(slots=True)
@@ -122,30 +158,16 @@ class _Planner:
                     counter.used[node.role][(first + place) % self._ways] += change
 
     def _best(self, index: int) -> Block:
-        """Return the hosts of a block: compute in turn from some place on, round the block.
-
-        Management takes the free places whose ways serve most storage, storage the others.
-        """
+        """Return the hosts of a block in the order that leaves both classes most even."""
         block = self.order[index]
-        size = len(block)
         cost, everyone = self._costs(index)
-        of_role = {role: [end for end in block if end[0].role is role] for role in Role}
-        compute, storage = of_role[Role.COMPUTE], of_role[Role.STORAGE]
-        least = -1
-        chosen: list[int] = []
-        for begin in range(size):
-            taken = [(begin + turn) % size for turn in range(len(compute))]
-            free = sorted(set(range(size)).difference(taken))
-            ranked = ranked_places(free, cost[Role.STORAGE], everyone)
-            total = sum(price for price, _ in ranked_places(taken, cost[Role.COMPUTE], everyone))
-            total += sum(price for price, _ in ranked[: len(storage)])
-            if least < 0 or total < least:
-                least = total
-                kept, others = parted(ranked, len(storage))
-                chosen = [*taken, *kept, *others]
-        hosts = [*compute, *storage, *of_role[Role.MANAGEMENT]]
-        placed = dict(zip(chosen, hosts, strict=True))
-        return [placed[place] for place in range(size)]
+        found = [seats(block, begin, cost[Role.STORAGE], everyone) for begin in range(len(block))]
+
+        def price(each: Seats) -> int:
+            compute = ranked_places(each.compute, cost[Role.COMPUTE], everyone)
+            return each.storage_price + sum(price for price, _ in compute)
+
+        return min(found, key=price).order(block)
 
     def _costs(self, index: int) -> tuple[dict[Role, list[int]], int]:
         """Return how much the way of each place serves already, of each class, over all leaves.

@@ -27,7 +27,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from fireflyer.design.part_leaves import Block, End, arranged, parted, ranked_places
+from fireflyer.design.part_leaves import Block, End, arranged, seats
 from fireflyer.model.fabric import Fabric, Layer, Role
 
 
@@ -123,19 +123,7 @@ def _arrange(blocks: Iterable[Block], ways: int, first: int, storage: Counter[in
 
 
 def _filled(block: Block, begin: int, ways: int, storage: Counter[int]) -> list[End]:
-    """Return a leaf's hosts in order: compute from place `begin` on, round the block.
-
-    Storage takes the free places whose ways serve least of it, management the others.
-    """
-    size = len(block)
-    of_role = {role: [end for end in block if end[0].role is role] for role in Role}
-    compute = of_role[Role.COMPUTE]
-    taken = [(begin + index) % size for index in range(len(compute))]
-    free = sorted(set(range(size)).difference(taken))
-    used = [storage[way] for way in range(ways)]
-    kept, others = parted(ranked_places(free, used, 1), len(of_role[Role.STORAGE]))
-    for place in kept:
-        storage[place % ways] += 1
-    hosts = [*compute, *of_role[Role.STORAGE], *of_role[Role.MANAGEMENT]]
-    placed = dict(zip([*taken, *kept, *others], hosts, strict=True))
-    return [placed[place] for place in range(size)]
+    """Return a leaf's hosts in order, compute from place `begin` on; count its storage."""
+    found = seats(block, begin, [storage[way] for way in range(ways)], 1)
+    storage.update(place % ways for place in found.storage)
+    return found.order(block)

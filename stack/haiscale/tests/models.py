@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
+from haiscale.errors import HaiscaleError
 from haiscale.utils import on_demand_checkpoint
 
 STEPS = 4
@@ -22,6 +23,19 @@ WIDTH = 16
 CONTEXT = 8
 TOLERANCE = 1e-9
 """Relative, for losses and parameters of float64."""
+
+
+def refusals(tries: Iterable[Callable[[], object]]) -> list[str]:
+    """Return what each call is refused with; one that is not refused says `no error`."""
+    messages = []
+    for each in tries:
+        try:
+            each()
+        except HaiscaleError as error:
+            messages.append(str(error))
+        else:
+            messages.append("no error")
+    return messages
 
 
 class Embedding(nn.Module):

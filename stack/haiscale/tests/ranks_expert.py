@@ -10,11 +10,10 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from haiscale.ddp import DistributedDataParallel
-from haiscale.errors import HaiscaleError
 from haiscale.expert import MoE
 from haiscale.groups import enumerate_groups
 from haiscale.layout import layout_of
-from models import STEPS, WIDTH, Task, cross_entropy, gpt, optimizer, sentences
+from models import STEPS, WIDTH, Task, cross_entropy, gpt, optimizer, refusals, sentences
 
 EXPERTS = 8
 TOP_K = 2
@@ -105,13 +104,7 @@ def wrong() -> list[str]:
         lambda: MoE(4, 4, 4, 5),
         lambda: layout_of(4, ep=3),
     ]
-    messages = []
-    for each in tries:
-        try:
-            each()
-        except HaiscaleError as error:
-            messages.append(str(error))
-    return messages
+    return refusals(tries)
 
 
 def work() -> dict[str, Any]:

@@ -21,9 +21,8 @@ from torch.distributed.fsdp.wrap import size_based_auto_wrap_policy
 from torch.distributed.tensor import DTensor
 from torch.profiler import profile
 
-from haiscale.errors import HaiscaleError
 from haiscale.fsdp import BackwardPrefetch, FullyShardedDataParallel
-from models import STEPS, TASKS, Block, Task, optimizer
+from models import STEPS, TASKS, Block, Task, optimizer, refusals
 
 POLICIES = {
     "gpt": {Block},
@@ -209,15 +208,7 @@ def refused() -> list[str]:
         lambda: model.summon_full_params(recurse=False).__enter__(),
         lambda: FullyShardedDataParallel.summon_full_params(nn.Linear(2, 2)).__enter__(),
     ]
-    messages = []
-    for each in tries:
-        try:
-            each()
-        except HaiscaleError as error:
-            messages.append(str(error))
-        else:
-            messages.append("no error")
-    return messages
+    return refusals(tries)
 
 
 def first_one(folder: str) -> dict[str, Any]:
@@ -314,13 +305,7 @@ def wrong() -> list[str]:
         lambda: FullyShardedDataParallel(nn.GELU()),
         lambda: TASKS["gpt"].loss(model(x), y).backward(),
     ]
-    messages = []
-    for each in tries:
-        try:
-            each()
-        except HaiscaleError as error:
-            messages.append(str(error))
-    return messages
+    return refusals(tries)
 
 
 def work() -> dict[str, Any]:

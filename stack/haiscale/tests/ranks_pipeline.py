@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from haiscale import pipeline
 from haiscale.ddp import DistributedDataParallel
-from haiscale.errors import HaiscaleError
 from haiscale.pipeline import (
     Batched,
     DualPipeV,
@@ -24,7 +23,7 @@ from haiscale.pipeline import (
     make_subgroups,
     partition,
 )
-from models import BATCH, STEPS, TASKS, Attention, Task, cross_entropy, optimizer
+from models import BATCH, STEPS, TASKS, Attention, Task, cross_entropy, optimizer, refusals
 
 ONE_STAGE = ["GPipe", "PipeDream"]
 MANY_STAGES = ["Interleaved1F1B", "ZeroBubble", "ZBV", "DualPipeV"]
@@ -256,15 +255,7 @@ def wrong() -> list[str]:
         lambda: pipeline.ZBV(loop, 8),
         lambda: make_subgroups(3),
     ]
-    messages = []
-    for each in tries:
-        try:
-            each()
-        except HaiscaleError as error:
-            messages.append(str(error))
-        else:
-            messages.append("no error")
-    return messages
+    return refusals(tries)
 
 
 def both() -> dict[str, Any]:

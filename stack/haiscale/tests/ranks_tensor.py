@@ -10,10 +10,9 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
-from haiscale.errors import HaiscaleError
 from haiscale.node import Gpu, NodeModel
 from haiscale.tensor import make_tensor_mesh, parallelize
-from models import STEPS, TASKS, furthest, optimizer
+from models import STEPS, TASKS, furthest, optimizer, refusals
 
 PLAN = {
     "*.attention.query": "colwise",
@@ -74,13 +73,7 @@ def wrong() -> list[str]:
         lambda: parallelize(model, mesh, {"0": "colwise"}),
         lambda: parallelize(model, mesh, {"2": "rowwise"}),
     ]
-    messages = []
-    for each in tries:
-        try:
-            each()
-        except HaiscaleError as error:
-            messages.append(str(error))
-    return messages
+    return refusals(tries)
 
 
 def work() -> dict[str, Any]:

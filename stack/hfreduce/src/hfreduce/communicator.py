@@ -401,7 +401,6 @@ def _meet_nodes(
         up=by_ucx[0],
         down=by_ucx[1],
     )
-    where = (own, job.secret, job.host, job.port, node.timeout_s)
     links: list[tuple[int, int, int, bool]] = []
     if job.rank == 0:
         listening = addresses.listening_address(job.host, node.interface)
@@ -410,7 +409,7 @@ def _meet_nodes(
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             links.append((connection.detach(), other.first_rank, other.ranks, False))
     else:
-        table, connection = rendezvous.join(*where)
+        table, connection = rendezvous.join(own, job.secret, job.host, job.port, node.timeout_s)
         links.append((connection.detach(), 0, table.nodes[0].ranks, True))
     _connect(job, table, core, node.silence_s)
     return links

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from fireflyer.design.switch_config import switch_configs
 from fireflyer.model.fabric import Fabric, Node, Switch
-from fireflyer.prove.files.exports.inventory_tables import Cells, Table
+from fireflyer.prove.files.exports.inventory_tables import Cells, Table, alike, tables
 from fireflyer.prove.files.exports.links import Link
 from fireflyer.verify.finding import Finding
-from fireflyer.verify.rows import Row, Value, fault
+from fireflyer.verify.rows import Row, Value, bounded, fault, row_findings
 
 _PLATFORMS = {
     "mlnxos": "MLNX-OS",
@@ -112,9 +113,40 @@ def _vlan(fabric: Fabric, number: int) -> str:
     return f"{'Vlan' if fabric.system in ('sonic', 'eos') else 'vlan'}{number}"
 
 
-def interfaces(
-    fabric: Fabric, rows: Table, device: str
-) -> tuple[dict[str, dict[str, Value]], list[Row]]:
+def interface_findings(
+    fabric: Fabric,
+    tree: Path,
+    system: str,
+    constant: tuple[str, ...],
+    named: Mapping[str, str] | None = None,
+) -> Iterator[Finding]:
+    """Yield where the table of interfaces differs; `constant` columns have one value."""
+    for path, rows in tables(tree, system, "interfaces", named):
+        yield from rows.faults
+        if rows:
+            yield from bounded(path, row_findings(path, *_interfaces(fabric, rows)))
+            yield from alike(path, rows, "name", constant)
+            yield from _kinds(fabric, path, rows)
+
+
+def cable_findings(
+    links: list[Link],
+    tree: Path,
+    system: str,
+    ends: tuple[tuple[str, ...], tuple[str, ...]],
+    constant: tuple[str, ...],
+    named: Mapping[str, str] | None = None,
+) -> Iterator[Finding]:
+    """Yield where the table of cables differs; `ends` are the columns that name both ends."""
+    for path, rows in tables(tree, system, "cables", named):
+        yield from rows.faults
+        if rows:
+            yield from bounded(path, row_findings(path, *_cables(links, rows, *ends)))
+            yield from alike(path, rows, "label", constant)
+            yield from _media(links, path, rows)
+
+
+def _interfaces(fabric: Fabric, rows: Table) -> tuple[dict[str, dict[str, Value]], list[Row]]:
     """Return the interfaces of every device: what they are called, for what, and their MTU."""
     ethernet = fabric.intent.fabric.ethernet
     mtu = str(ethernet.mtu) if ethernet is not None else ""
@@ -143,14 +175,14 @@ def interfaces(
             plan[f"{config.name} {name}"] = {"label": "", "mgmt_only": "false"}
     seen = []
     for row in rows:
-        key = f"{row.get(device)} {row.get('name')}"
+        key = f"{row.get('device')} {row.get('name')}"
         columns = plan.get(key, {"label": "", "mgmt_only": "", "mtu": ""})
         held = {column: row.get(column, "") for column in columns}
         seen.append(Row(key, dict(held), int(row["line"])))
     return plan, seen
 
 
-def kinds(fabric: Fabric, path: str, rows: Table, device: str) -> Iterator[Finding]:
+def _kinds(fabric: Fabric, path: str, rows: Table) -> Iterator[Finding]:
     """Yield interfaces of another type or speed than the like ones of the same model."""
     known: dict[tuple[str, str], Counter[tuple[str, str]]] = {}
     models = {d.name: d.model.name for d in fabric.switches} | {
@@ -158,7 +190,7 @@ def kinds(fabric: Fabric, path: str, rows: Table, device: str) -> Iterator[Findi
     }
     mine: list[tuple[tuple[str, str], tuple[str, str], Cells]] = []
     for row in rows:
-        name, owner = row.get("name", ""), row.get(device, "")
+        name, owner = row.get("name", ""), row.get("device", "")
         kind = name.rstrip("0123456789/:s").rstrip("0123456789") or name
         shown = row.get("type", ""), row.get("speed", "")
         mine.append(((models.get(owner, owner), kind), shown, row))
@@ -166,11 +198,12 @@ def kinds(fabric: Fabric, path: str, rows: Table, device: str) -> Iterator[Findi
     for group, shown, row in mine:
         common = known[group].most_common(1)[0][0]
         if shown != common:
-            message = f"{row.get(device)} {row.get('name')}: is {' '.join(shown).strip()}, the like"
-            yield fault(path, f"{message} are {' '.join(common).strip()}", int(row["line"]))
+            name, line = f"{row.get('device')} {row.get('name')}", int(row["line"])
+            is_, are = " ".join(shown).strip(), " ".join(common).strip()
+            yield fault(path, f"{name}: is {is_}, the like are {are}", line)
 
 
-def cables(
+def _cables(
     links: list[Link], rows: Table, a: tuple[str, ...], z: tuple[str, ...]
 ) -> tuple[dict[str, dict[str, Value]], list[Row]]:
     """Return the cables by label: both ends and the length in metres."""
@@ -200,7 +233,7 @@ def _metres(length: str, unit: str) -> Value:
         return f"{length} {unit}"
 
 
-def media(links: list[Link], path: str, rows: Table) -> Iterator[Finding]:
+def _media(links: list[Link], path: str, rows: Table) -> Iterator[Finding]:
     """Yield cables of another type than the cables of the same medium."""
     medium = {link.cable.id: str(link.cable.medium) for link in links}
     counts: dict[str, Counter[str]] = {}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
 from fireflyer.prove.files.source import read
 from fireflyer.verify.finding import Finding
-from fireflyer.verify.rows import Row, Value, fault
+from fireflyer.verify.rows import Row, Value, bounded, fault, row_findings
 
 Cells: TypeAlias = dict[str, str]
 
@@ -64,8 +64,22 @@ def _fill(path: str, text: str, table: Table, named: Mapping[str, str]) -> Itera
             )
 
 
-def compared_rows(rows: Table, key: str, plan: Mapping[str, Mapping[str, Value]]) -> Iterator[Row]:
-    """Yield the rows by their key, with those columns that the plan has."""
+def table_findings(
+    tree: Path,
+    system: str,
+    plans: Iterable[tuple[str, str, Mapping[str, Mapping[str, Value]]]],
+    named: Mapping[str, str] | None = None,
+) -> Iterator[Finding]:
+    """Yield where tables differ; of each the name, the column that names a row, and its rows."""
+    for name, key, plan in plans:
+        for path, rows in tables(tree, system, name, named, needed=bool(plan)):
+            yield from rows.faults
+            if rows or not rows.faults:
+                yield from bounded(path, row_findings(path, plan, _compared(rows, key, plan)))
+            yield from alike(path, rows, key, ("color",))
+
+
+def _compared(rows: Table, key: str, plan: Mapping[str, Mapping[str, Value]]) -> Iterator[Row]:
     columns = {column for held in plan.values() for column in held}
     for row in rows:
         held: dict[str, Value] = {column: row[column] for column in columns if column in row}

@@ -7,16 +7,14 @@ from pathlib import Path
 
 from fireflyer.model.fabric import Fabric
 from fireflyer.prove.files.exports.inventory_facts import (
-    cables,
+    cable_findings,
     facts_of,
-    interfaces,
-    kinds,
-    media,
+    interface_findings,
 )
-from fireflyer.prove.files.exports.inventory_tables import alike, compared_rows, tables
+from fireflyer.prove.files.exports.inventory_tables import table_findings, tables
 from fireflyer.prove.files.exports.links import Link
 from fireflyer.verify.finding import Finding
-from fireflyer.verify.rows import Value, bounded, row_findings
+from fireflyer.verify.rows import Value
 
 _PLACES = "dcim.device,dcim.rack,ipam.prefix,ipam.vlan"
 
@@ -84,33 +82,12 @@ def nautobot(fabric: Fabric, links: list[Link], tree: Path) -> Iterator[Finding]
             },
         ),
     )
-    for name, key, plan in plans:
-        for path, rows in tables(
-            tree, "nautobot", name, {**names, **devices, **ports}, needed=bool(plan)
-        ):
-            yield from rows.faults
-            if rows or not rows.faults:
-                yield from bounded(path, row_findings(path, plan, compared_rows(rows, key, plan)))
-            yield from alike(path, rows, key, ("color",))
-    for path, rows in tables(tree, "nautobot", "interfaces", devices):
-        if not rows:
-            yield from rows.faults
-            continue
-        yield from rows.faults
-        yield from bounded(path, row_findings(path, *interfaces(fabric, rows, "device")))
-        yield from alike(path, rows, "name", ("enabled", "status__name"))
-        yield from kinds(fabric, path, rows, "device")
-    for path, rows in tables(tree, "nautobot", "cables", ports):
-        if not rows:
-            yield from rows.faults
-            continue
-        yield from rows.faults
-        plan, seen = cables(links, rows, ("termination_a_id",), ("termination_b_id",))
-        yield from bounded(path, row_findings(path, plan, seen))
-        yield from alike(
-            path, rows, "label", ("status__name", "termination_a_type", "termination_b_type")
-        )
-        yield from media(links, path, rows)
+    yield from table_findings(tree, "nautobot", plans, {**names, **devices, **ports})
+    alike = ("enabled", "status__name")
+    yield from interface_findings(fabric, tree, "nautobot", alike, devices)
+    ends = ("termination_a_id",), ("termination_b_id",)
+    alike_cables = ("status__name", "termination_a_type", "termination_b_type")
+    yield from cable_findings(links, tree, "nautobot", ends, alike_cables, ports)
 
 
 def _identities(tree: Path) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:

@@ -5,27 +5,25 @@ The forms themselves are the matter of the check suite `netbox`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fireflyer.model.fabric import Fabric
 from fireflyer.prove.files.exports.inventory_facts import (
-    cables,
+    cable_findings,
     facts_of,
-    interfaces,
-    kinds,
-    media,
+    interface_findings,
 )
-from fireflyer.prove.files.exports.inventory_tables import alike, compared_rows, tables
+from fireflyer.prove.files.exports.inventory_tables import table_findings
 from fireflyer.prove.files.exports.links import Link
 from fireflyer.verify.finding import Finding
-from fireflyer.verify.rows import Value, bounded, row_findings
+from fireflyer.verify.rows import Value
 
 
 def netbox_places(fabric: Fabric, links: list[Link], tree: Path) -> Iterator[Finding]:
     """Yield where NetBox's places, types, roles and prefixes differ."""
     site, wanted = fabric.intent.name, facts_of(fabric)
-    for name, key, plan in (
+    plans: tuple[tuple[str, str, Mapping[str, Mapping[str, Value]]], ...] = (
         ("manufacturers", "name", {m: {"slug": _slug(m)} for m in wanted["makers"]}),
         ("platforms", "name", {p: {"slug": _slug(p)} for p in wanted["platforms"]}),
         ("device-roles", "name", {r: {"slug": r, "vm_role": "false"} for r in wanted["roles"]}),
@@ -57,31 +55,12 @@ def netbox_places(fabric: Fabric, links: list[Link], tree: Path) -> Iterator[Fin
             "address",
             {a: {"status": "active", **h} for a, h in wanted["addresses"].items()},
         ),
-    ):
-        for path, rows in tables(tree, "netbox", name, needed=bool(plan)):
-            yield from rows.faults
-            if rows or not rows.faults:
-                yield from bounded(path, row_findings(path, plan, compared_rows(rows, key, plan)))
-            yield from alike(path, rows, key, ("color",))
-    for path, rows in tables(tree, "netbox", "interfaces"):
-        if not rows:
-            yield from rows.faults
-            continue
-        yield from rows.faults
-        yield from bounded(path, row_findings(path, *interfaces(fabric, rows, "device")))
-        yield from alike(path, rows, "name", ("enabled",))
-        yield from kinds(fabric, path, rows, "device")
-    for path, rows in tables(tree, "netbox", "cables"):
-        if not rows:
-            yield from rows.faults
-            continue
-        yield from rows.faults
-        plan, seen = cables(
-            links, rows, ("side_a_device", "side_a_name"), ("side_b_device", "side_b_name")
-        )
-        yield from bounded(path, row_findings(path, plan, seen))
-        yield from alike(path, rows, "label", ("status", "side_a_type", "side_b_type"))
-        yield from media(links, path, rows)
+    )
+    yield from table_findings(tree, "netbox", plans)
+    yield from interface_findings(fabric, tree, "netbox", ("enabled",))
+    ends = ("side_a_device", "side_a_name"), ("side_b_device", "side_b_name")
+    alike = ("status", "side_a_type", "side_b_type")
+    yield from cable_findings(links, tree, "netbox", ends, alike)
 
 
 def _registry(fabric: Fabric) -> dict[str, dict[str, Value]]:

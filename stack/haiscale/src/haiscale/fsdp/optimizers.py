@@ -60,6 +60,11 @@ def share_like(parameter: DTensor, whole: Tensor) -> DTensor:
     )
 
 
+def is_first(parameter: DTensor) -> bool:
+    """Whether this rank is the first of those that share a parameter."""
+    return not any(parameter.device_mesh.get_coordinate() or ())
+
+
 @contextmanager
 def whole_states(module: nn.Module) -> Iterator[None]:
     """Gather the states of the module's optimizers on its first rank, in the processors' memory.
@@ -73,7 +78,7 @@ def whole_states(module: nn.Module) -> Iterator[None]:
             if parameter not in mine or not isinstance(parameter, DTensor):
                 continue
             whole = {key: _gathered(value) for key, value in state.items()}
-            if not any(parameter.device_mesh.get_coordinate() or ()):
+            if is_first(parameter):
                 _whole[parameter] = whole
                 gathered.add(parameter)
     try:

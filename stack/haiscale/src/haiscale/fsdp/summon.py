@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.distributed.fsdp import FSDPModule
 from torch.distributed.tensor import DTensor
 
-from haiscale.fsdp.optimizers import share_like
+from haiscale.fsdp.optimizers import is_first, share_like
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def whole_parameters(
                 continue
             if share not in whole:
                 gathered = share.full_tensor().detach()  # by all ranks, though one may keep it
-                if rank0_only and any(share.device_mesh.get_coordinate() or ()):
+                if rank0_only and not is_first(share):
                     continue
                 gathered = gathered.cpu() if to_cpu else gathered
                 whole[share] = nn.Parameter(gathered, share.requires_grad)
