@@ -2,16 +2,19 @@
 
 Molecule runs scenarios side by side only inside a collection. Each role here is a project of
 its own, with hosts of its own, so processes side by side cannot meet. What a role's run prints
-goes to build/molecule/<role>.log, and to the terminal if it fails.
+goes to build/molecule/<role>.log, and to the terminal if it fails. Ended from outside, it ends
+the runs and removes their hosts.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,35 +37,81 @@ class Result:
     log: Path
 
 
-def test(role: str) -> Result:
-    """Run the role's scenario from create to destroy."""
-    bin_directory = Path(sys.executable).parent
-    environment = {
+class Runs:
+    """The molecule processes under way, each the leader of a process group."""
+
+    def __init__(self) -> None:
+        self._under_way: dict[str, subprocess.Popen[bytes]] = {}
+        self._stopped = False
+
+    def test(self, role: str) -> Result:
+        """Run the role's scenario from create to destroy."""
+        log = LOGS / f"{role}.log"
+        started = time.monotonic()
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [_bin_directory() / "molecule", "test"],
+                cwd=REPO / "roles" / role,
+                env=_environment(role),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            self._under_way[role] = process
+            if self._stopped:  # between the signal and here
+                _end(process)
+            code = process.wait()
+        return Result(role=role, exit_code=code, duration_s=time.monotonic() - started, log=log)
+
+    def stop(self) -> None:
+        """End every run and remove the hosts of those that had not ended."""
+        self._stopped = True
+        for role, process in list(self._under_way.items()):
+            if process.poll() is not None:
+                continue
+            _end(process)
+            process.wait()
+            with (LOGS / f"{role}.log").open("ab") as output:
+                subprocess.run(
+                    [_bin_directory() / "molecule", "destroy"],
+                    cwd=REPO / "roles" / role,
+                    env=_environment(role),
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    check=False,
+                )
+            print(f"{role:20} ended, its hosts removed", flush=True)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    os.killpg(process.pid, signal.SIGKILL)  # molecule's own end would test the clean-up first
+
+
+def _bin_directory() -> Path:
+    return Path(sys.executable).parent
+
+
+def _environment(role: str) -> dict[str, str]:
+    return {
         **os.environ,
-        "PATH": f"{bin_directory}{os.pathsep}{os.environ['PATH']}",
+        "PATH": f"{_bin_directory()}{os.pathsep}{os.environ['PATH']}",
         "ANSIBLE_NOCOLOR": "1",
         "NO_COLOR": "1",
         "MOLECULE_EPHEMERAL_DIRECTORY": str(LOGS / role),
     }
-    log = LOGS / f"{role}.log"
-    started = time.monotonic()
-    with log.open("w") as output:
-        done = subprocess.run(
-            [bin_directory / "molecule", "test"],
-            cwd=REPO / "roles" / role,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
-    return Result(
-        role=role, exit_code=done.returncode, duration_s=time.monotonic() - started, log=log
-    )
+
+
+def _interrupt(number: int, _: object) -> None:
+    raise KeyboardInterrupt(f"signal {number}")
 
 
 def main() -> int:
-    """Return 0 if every role passed, 1 if one failed, 2 for no such role, 3 without podman."""
+    """Return 0 if every role passed, 1 if one failed, 2 for no such role, 3 without podman.
+
+    130: it was ended from outside.
+    """
     roles = sorted(
         path.parts[-4] for path in (REPO / "roles").glob("*/molecule/default/molecule.yml")
     )
@@ -77,17 +126,29 @@ def main() -> int:
     if (status := make_image()) != 0:  # says why; five scenarios would each say it again
         return status
     LOGS.mkdir(parents=True, exist_ok=True)
-    failed = 0
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
     print(f"testing {len(chosen)} roles, {arguments.jobs} at a time", flush=True)
+    runs = Runs()
     with ThreadPoolExecutor(max_workers=arguments.jobs) as pool:
-        for future in as_completed([pool.submit(test, role) for role in chosen]):
-            result = future.result()
-            verdict = "ok" if result.exit_code == 0 else "FAILED"
-            log = result.log.relative_to(REPO)
-            print(f"{result.role:20} {verdict:6} {result.duration_s:6.1f} s  {log}", flush=True)
-            if result.exit_code != 0:
-                failed += 1
-                print(result.log.read_text()[-6000:], flush=True)
+        try:
+            return _report(runs, pool, chosen)
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            runs.stop()
+            return 130
+
+
+def _report(runs: Runs, pool: ThreadPoolExecutor, roles: Iterable[str]) -> int:
+    failed = 0
+    for future in as_completed([pool.submit(runs.test, role) for role in roles]):
+        result = future.result()
+        verdict = "ok" if result.exit_code == 0 else "FAILED"
+        log = result.log.relative_to(REPO)
+        print(f"{result.role:20} {verdict:6} {result.duration_s:6.1f} s  {log}", flush=True)
+        if result.exit_code != 0:
+            failed += 1
+            print(result.log.read_text()[-6000:], flush=True)
     return 1 if failed else 0
 
 
