@@ -25,15 +25,18 @@ from hfreduce.communicator import Communicator, ReduceOp
 from hfreduce.errors import HFReduceError
 from hfreduce.settings import node_settings
 
-_OPS: dict[Any, ReduceOp] = {
-    dist.ReduceOp.SUM: "sum",
-    dist.ReduceOp.AVG: "avg",
-    dist.ReduceOp.MIN: "min",
-    dist.ReduceOp.MAX: "max",
+_OPS: dict[int, ReduceOp] = {
+    dist.ReduceOp.SUM.value: "sum",
+    dist.ReduceOp.AVG.value: "avg",
+    dist.ReduceOp.MIN.value: "min",
+    dist.ReduceOp.MAX.value: "max",
 }
+"""By number: to look for one of torch's own names takes longer than a small sum."""
 _DTYPES = {getattr(torch, name): kind for name, kind in _core.Dtype.__members__.items()}
 _IN_PLACE_OF_OPTIONS = (dist.ReduceOp, dist.ReduceOp.RedOpType, timedelta)
 _BYTE = _core.Dtype.uint8
+_STRIDED = torch.strided
+_BROADCAST = _core.Kind.broadcast
 _COALESCED = torch._C._distributed_c10d.AllreduceCoalescedOptions
 _REST = (
     "allgather", "_allgather_base", "all_gather_single", "all_gather_single_coalesced",
@@ -94,7 +97,7 @@ class HFReduceGroup(dist.ProcessGroup):
     def allreduce(self, tensors: Any, opts: Any = None, timeout: Any = None) -> Any:
         """Combine the ranks' tensors; those that HFReduce cannot add go to Gloo."""
         opts = _options(dist.AllreduceOptions, opts, timeout)
-        tensors = [tensors] if isinstance(tensors, torch.Tensor) else tensors
+        tensors = tensors if isinstance(tensors, list) else [tensors]
         return self._allreduce("allreduce", tensors, opts)
 
     def allreduce_coalesced(self, tensors: Any, opts: Any = None) -> Any:
@@ -103,8 +106,8 @@ class HFReduceGroup(dist.ProcessGroup):
 
     def _allreduce(self, name: str, tensors: list[torch.Tensor], opts: Any) -> Any:
         group = self._in_order()
-        op = _OPS.get(opts.reduceOp.op)
-        if op is None or not all(group._takes(tensor, op) for tensor in tensors):
+        op = _OPS.get(opts.reduceOp.op.value)
+        if op is None or not group._takes(tensors, op):
             return getattr(group._rest, name)(tensors, opts)
         return group._start(_core.Kind.allreduce, tensors, op, 0, opts)
 
@@ -117,8 +120,8 @@ class HFReduceGroup(dist.ProcessGroup):
             opts.rootRank, opts.reduceOp = root, dist.ReduceOp(op)
             opts = _options(dist.ReduceOptions, opts, timeout)
         group = self._in_order()
-        known = _OPS.get(opts.reduceOp.op)
-        if known is None or not all(group._takes(tensor, known) for tensor in tensors):
+        known = _OPS.get(opts.reduceOp.op.value)
+        if known is None or not group._takes(tensors, known):
             return group._rest.reduce(tensors, opts)
         return group._start(_core.Kind.reduce, tensors, known, opts.rootRank, opts)
 
@@ -205,33 +208,38 @@ class HFReduceGroup(dist.ProcessGroup):
 
     def _holds(self, tensor: torch.Tensor) -> bool:
         ours = self._ours if self._ours is not None else self._devices()
-        return tensor.layout is torch.strided and tensor.device.type in ours
+        device = "cpu" if tensor.is_cpu else tensor.device.type
+        return device in ours and tensor.layout is _STRIDED
 
-    def _takes(self, tensor: torch.Tensor, op: ReduceOp) -> bool:
-        return (
-            tensor.dtype in _DTYPES
-            and self._holds(tensor)
-            and not (op == "avg" and not tensor.dtype.is_floating_point)
-        )
+    def _takes(self, tensors: list[torch.Tensor], op: ReduceOp) -> bool:
+        for tensor in tensors:
+            dtype = tensor.dtype
+            if dtype not in _DTYPES or (op == "avg" and not dtype.is_floating_point):
+                return False
+            if not self._holds(tensor):
+                return False
+        return True
 
     def _start(
         self, kind: _core.Kind, tensors: list[torch.Tensor], op: ReduceOp, root: int, opts: Any
     ) -> HFReduceWork:
-        staged = [_staged(tensor) for tensor in tensors]
-        pending = []
-        for each in staged:
-            memory = _memory(each, as_bytes=kind is _core.Kind.broadcast)
+        runs_on = bool(opts.asyncOp)
+        staged, pending = [], []
+        for tensor in tensors:
+            each = _staged(tensor)
+            memory = _memory(each, kind is _BROADCAST)
             stream = current_stream(each) if memory.gpu else 0
+            staged.append(each)
             pending.append(
                 self.communicator.submit(
-                    kind, memory, memory, op, root, wait=not opts.asyncOp, stream=stream
+                    kind, memory, memory, op, root, wait=not runs_on, stream=stream
                 )
             )
         timeout_s = opts.timeout.total_seconds()
         if timeout_s <= 0:
             timeout_s = self._timeout_s
         work = HFReduceWork(self._callbacks, timeout_s, tensors, staged, pending)
-        if opts.asyncOp:  # its memory must last, whatever the caller does with the work
+        if runs_on:  # its memory must last, whatever the caller does with the work
             while self._unended and self._unended[0].is_completed():
                 self._unended.popleft()
             self._unended.append(work)
@@ -283,18 +291,18 @@ def _gloo(store: Store, rank: int, size: int, timeout: timedelta, address: str) 
 
 def _staged(tensor: torch.Tensor) -> torch.Tensor:
     """Return the tensor, or a copy where it is not in one piece or not to be reached."""
-    if tensor.is_cuda and _moves_gpus():
+    if not tensor.is_cuda:
         return tensor if tensor.is_contiguous() else tensor.detach().contiguous()
-    if tensor.is_cuda or not tensor.is_contiguous():
-        return tensor.detach().to("cpu").contiguous()
-    return tensor
+    if _moves_gpus():
+        return tensor if tensor.is_contiguous() else tensor.detach().contiguous()
+    return tensor.detach().to("cpu").contiguous()
 
 
-def _memory(tensor: torch.Tensor, *, as_bytes: bool) -> Buffer:
-    if as_bytes:
-        return Buffer(tensor.data_ptr(), tensor.nbytes, _BYTE, tensor, gpu=tensor.is_cuda)
-    dtype = _DTYPES.get(tensor.dtype, _BYTE)
-    return Buffer(tensor.data_ptr(), tensor.numel(), dtype, tensor, gpu=tensor.is_cuda)
+def _memory(tensor: torch.Tensor, as_bytes: bool) -> Buffer:
+    dtype, elements = _BYTE, tensor.nbytes
+    if not as_bytes:
+        dtype, elements = _DTYPES.get(tensor.dtype, _BYTE), tensor.numel()
+    return Buffer(tensor.data_ptr(), elements, dtype, tensor, None, tensor.is_cuda)
 
 
 @cache

@@ -9,6 +9,7 @@ Annotations are real ones here: torch reads those of a hook.
 """
 
 import contextlib
+import operator
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,12 +23,21 @@ from torch._C._distributed_c10d import Work as TorchWork
 from hfreduce.communicator import Work as Pending
 from hfreduce.errors import HFReduceError
 
-_THREAD = threading.local()
+
+class _Thread(threading.local):
+    """What a thread is to the groups."""
+
+    origin: str = ""
+    """Names its order of operations: empty but in a callback's thread."""
+    callbacks: "Callbacks | None" = None
+
+
+_THREAD = _Thread()
 
 
 def callback_origin() -> str:
     """Return what names this thread's order of operations: empty but in a callback's thread."""
-    return getattr(_THREAD, "origin", "")
+    return _THREAD.origin
 
 
 class Callbacks:
@@ -52,7 +62,7 @@ class Callbacks:
 
     def runs_here(self) -> bool:
         """Whether this thread is the one."""
-        return getattr(_THREAD, "callbacks", None) is self
+        return _THREAD.callbacks is self
 
     def close(self) -> None:
         """Let the tasks end."""
@@ -130,6 +140,10 @@ class HFReduceFuture(torch.futures.Future[Any]):
 class HFReduceWork(TorchWork):
     """An operation of a group."""
 
+    _ended = False
+    _failure: Optional[RuntimeError] = None  # noqa: UP045 - as torch's
+    _future: Optional[HFReduceFuture] = None  # noqa: UP045
+
     def __init__(
         self,
         callbacks: Callbacks,
@@ -138,18 +152,26 @@ class HFReduceWork(TorchWork):
         staged: list[torch.Tensor],
         pending: list[Pending],
     ) -> None:
-        """Keep what wait() waits for, and the memory that it works on."""
-        super().__init__()
+        """Keep what wait() waits for, and the memory that it works on.
+
+        Args:
+            callbacks: of the group.
+            timeout_s: of an operation that names none.
+            tensors: the caller's.
+            staged: what is worked on in their place, each one itself or a copy.
+            pending: the operations.
+        """
+        TorchWork.__init__(self)
         self.tensors = tensors
         self._callbacks = callbacks
         self._timeout_s = timeout_s
         self._staged = staged
         self._pending = pending
-        self._ended = False
-        self._failure: Optional[RuntimeError] = None  # noqa: UP045 - as torch's
-        self._future: Optional[HFReduceFuture] = None  # noqa: UP045
-        self._lock = callbacks.lock
-        self._devices = [each.device for each in tensors if each.is_cuda]
+        self._copied = any(map(operator.is_not, tensors, staged))
+        self._devices: list[torch.device] = []
+        for each in tensors:
+            if each.is_cuda:
+                self._devices.append(each.device)
         if self._devices:
             self.get_future()
 
@@ -176,12 +198,14 @@ class HFReduceWork(TorchWork):
                 each.wait(timeout_s or self._timeout_s)
         except RuntimeError as error:  # HFReduceError is one
             self._failure = error
-        with self._lock:
-            if not self._ended and self._failure is None:
-                for tensor, staged in zip(self.tensors, self._staged, strict=True):
-                    if staged is not tensor:
-                        tensor.detach().copy_(staged)
-            self._ended = True
+        if self._copied:
+            with self._callbacks.lock:
+                if not self._ended and self._failure is None:
+                    for tensor, staged in zip(self.tensors, self._staged, strict=True):
+                        if staged is not tensor:
+                            tensor.detach().copy_(staged)
+                self._ended = True
+        self._ended = True
 
     def is_completed(self) -> bool:
         """Whether it has ended, well or not."""
@@ -215,7 +239,7 @@ class HFReduceWork(TorchWork):
 
     def get_future(self) -> torch.futures.Future[Any]:
         """Return a future of the tensors."""
-        with self._lock:
+        with self._callbacks.lock:
             if self._future is None:
                 devices = sorted(set(self._devices), key=str)
                 self._future = HFReduceFuture(self._callbacks, devices, self)

@@ -29,6 +29,8 @@ _OPEN: weakref.WeakSet[Communicator] = weakref.WeakSet()
 class Work:
     """An operation under way. Its tensors are not to be touched until wait() returned."""
 
+    __slots__ = ("_buffers", "_core", "_number")
+
     def __init__(self, core: _core.Core, number: int, *buffers: Buffer) -> None:
         """Keep what the operation works on."""
         self._core = core
