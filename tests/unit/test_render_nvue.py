@@ -44,7 +44,7 @@ def test_says_what_the_switch_should_hold(changes: dict[str, Any], tmp_path: Pat
 def test_cages_are_broken_out_once(tmp_path: Path) -> None:
     model = load_catalogue(REPO / "hardware").switches["sn5600"]
     for config in switch_configs(lab_roce(tmp_path, "nvue")):
-        ports = tuple(replace(p, name=model.interface("nvue", p.number)) for p in config.ports)
+        ports = tuple(p._replace(name=model.interface("nvue", p.number)) for p in config.ports)
         found = tree(nvue.text(replace(config, model=model, ports=ports)))["interface"]
         cages = {name for name, port in found.items() if "breakout" in port.get("link", {})}
         assert cages == {"swp1", "swp2", "swp3", "swp4"}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from fireflyer.design.names import numbered
 from fireflyer.design.shape import Shape
 from fireflyer.model.fabric import CableRole, Port
 
 
-@dataclass(frozen=True, slots=True)
-class Wire:
+class Wire(NamedTuple):
     """A cable before its length is known; `a` is the lower end."""
 
     a: Port

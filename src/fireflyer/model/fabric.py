@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 
 from netaddr import IPAddress, IPNetwork
 
@@ -68,8 +69,7 @@ class Fitting:
     rack_units: int
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Port:
+class Port(NamedTuple):  # a tuple, as Cable: a site has hundreds of thousands
     """A port of a device, numbered from 1 as on the front panel."""
 
     device: str
@@ -186,8 +186,7 @@ class Route:
     z_lead_m: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cable:
+class Cable(NamedTuple):
     """A cable; `a` is the lower end: the host, the leaf below a spine."""
 
     id: str

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from netaddr import IPAddress, IPNetwork
 
@@ -23,14 +24,14 @@ class PortRole(StrEnum):
     UNUSED = "unused"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PortConfig:
+class PortConfig(NamedTuple):
     """One port of the front panel."""
 
     number: int
     name: str
     """As the switch's system spells it, such as Ethernet4 or swp1s0."""
     role: PortRole
+    gbps: int
     peer: str = ""
     """Device at the other end; empty for a port to keep shut."""
     peer_port: str = ""
@@ -40,7 +41,6 @@ class PortConfig:
     address: IPAddress | None = None
     """This end of a numbered link, a /31."""
     peer_address: IPAddress | None = None
-    gbps: int
     cable_m: int = 0
     """Length of the cable, in whole metres rounded up."""
 
