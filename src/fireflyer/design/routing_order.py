@@ -24,7 +24,7 @@ one of its ways up. There fat-tree routing is used, which counts the layers apar
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
 from fireflyer.design.part_leaves import Block, End, arranged, seats
@@ -66,13 +66,11 @@ def routing_order(fabric: Fabric, trees: Iterable[str]) -> tuple[End, ...]:
     parts = [block for found in blocks.values() for block in found if len(block) % ways]
     tail = [end for block in arranged(parts, ways, sum(map(len, whole.values()))) for end in block]
     order: list[End] = []
+    compute = _by_way(tail, ways, Role.COMPUTE, wanted)
     for tree, found in whole.items():
-        storage = Counter(
-            position % ways
-            for position, (node, port) in enumerate(tail)
-            if node.role is Role.STORAGE and port.tree == tree
-        )
-        hosts = iter(_best(found, ways, storage))
+        best = _best(found, ways, _by_way(tail, ways, Role.STORAGE, (tree,)), compute)
+        compute += _by_way(best, ways, Role.COMPUTE, wanted)
+        hosts = iter(best)
         order += _interleaved([list(islice(hosts, len(block))) for block in found])
     return (*order, *tail)
 
@@ -85,20 +83,34 @@ def _interleaved(blocks: Sequence[Block]) -> Iterator[End]:
             yield from block
 
 
-def _best(blocks: Sequence[Block], ways: int, storage: Counter[int]) -> list[End]:
-    """Return the hosts of whole blocks, by the first way of compute that spreads storage best.
+def _by_way(ends: Sequence[End], ways: int, role: Role, trees: Collection[str]) -> Counter[int]:
+    """Return how many destinations of a class in these trees each way serves."""
+    return Counter(
+        position % ways
+        for position, (node, port) in enumerate(ends)
+        if node.role is role and port.tree in trees
+    )
+
+
+def _best(
+    blocks: Sequence[Block], ways: int, storage: Counter[int], compute: Counter[int]
+) -> list[End]:
+    """Return the hosts of whole blocks, by the first way of compute that spreads both classes best.
 
     Args:
         blocks: leaf by leaf; the number of hosts of each is a multiple of `ways`.
         ways: uplinks of a leaf.
-        storage: destinations that stand elsewhere in the order, by way.
+        storage: destinations of the tree that stand elsewhere in the order, by way.
+        compute: those of every tree, as jobs go from one to the next.
     """
     best: list[End] = []
     least = -1
+    nodes = sum(node.role is Role.COMPUTE for block in blocks for node, _ in block)
     for first in range(ways):
         used = storage.copy()
         order = _arrange(blocks, ways, first, used)
-        uneven = sum(count * count for count in used.values())
+        turns = compute + Counter((first + turn) % ways for turn in range(nodes))
+        uneven = sum(count * count for count in (*used.values(), *turns.values()))
         if least < 0 or uneven < least:
             best, least = order, uneven
     return best
