@@ -48,6 +48,16 @@ def test_a_quick_run_prints_one_list() -> None:
         assert each["gloo_gbps"] > 0
 
 
+def test_calls_are_timed_beside_a_bare_one() -> None:
+    command = [sys.executable, "-m", "hfreduce.bench.call", "--bytes", "64"]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    rates = {line[:24].strip(): float(line.split()[-1]) for line in lines[1:]}
+    assert list(rates) == ["Communicator.allreduce", "the group's allreduce", "dist.all_reduce",
+                           "dist.all_reduce, Gloo"]  # fmt: skip
+    assert rates.pop("Communicator.allreduce") == 1
+    assert min(rates.values()) > 0
+
+
 @pytest.mark.skipif(bool(unusable()), reason=unusable())
 def test_nodes_talk_over_their_links_and_are_gone_after() -> None:
     with Nodes(2, link_gbps=0.05) as nodes:
