@@ -8,7 +8,8 @@ destination at position p of the order way p mod U, its own hosts left out. Thre
 - Destinations of one leaf stand together: then they take different spines from every source,
   and a spine-to-leaf link carries as few of them as there can be.
 - Compute nodes take ways in turn across leaves: then no two of a leaf's hosts meet on an uplink
-  when each sends to the node a fixed distance away.
+  when each sends to the node a fixed distance away. A zone's begin where that is most even with
+  the other zones'.
 - What compute leaves of a leaf's ways goes to storage. Where a leaf has as many hosts as
   uplinks that rotates storage from leaf to leaf, and each way serves as much of it as another.
 
