@@ -87,6 +87,10 @@ setup-replica:
 replica-plan: setup-replica ## Show a cloud replica, its price, and what the provider says (STACK=)
 	@$(REPLICA) plan "$(STACK)"
 
+.PHONY: replica-rights
+replica-rights: setup-replica ## Print what raising a cloud replica takes of rights, as a policy (STACK=)
+	@$(REPLICA) rights "$(STACK)"
+
 .PHONY: replica-up
 replica-up: setup-replica ## Raise a cloud replica once every check passed (STACK=)
 	@$(REPLICA) up "$(STACK)"

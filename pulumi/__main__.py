@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pulumi
 
-from fireflyer.design.replica import plan_replica
-from fireflyer.errors import IntentError
-from fireflyer.load.replica import load_replica
-from infra.replica import Replica
-
 HERE = Path(__file__).parent
+# An environment that `pulumi install` made has what this needs, but not the blueprint itself.
+sys.path.append(str(HERE.parent / "src"))
+
+from fireflyer.errors import IntentError, OperatingError  # noqa: E402 - after the path
+from fireflyer.load.replica import PROJECT, configured_replica  # noqa: E402
+from infra.checks import refuse_unless_in_order  # noqa: E402
+from infra.replica import Replica, ReplicaArgs, planned  # noqa: E402
 
 
 def main() -> None:
-    """Declare every resource of the stack's plan, and export its inventory."""
+    """Check the stack's plan, declare every resource of it, and export its inventory."""
+    config, stack = pulumi.Config(), pulumi.get_stack()
+    keys = ("replica", "expires", "alarm_email")
+    values = {f"{PROJECT}:{key}": value for key in keys if (value := config.get(key)) is not None}
     try:
-        plan = plan_replica(load_replica(HERE / f"Pulumi.{pulumi.get_stack()}.yaml"))
-    except IntentError as error:
+        args = ReplicaArgs(
+            replica=configured_replica(stack, values, HERE / f"Pulumi.{stack}.yaml"),
+            # A secret: its value is encrypted in the stack's file and in its state.
+            mail=config.get_secret("alarm_email"),
+        )
+        refuse_unless_in_order(planned(stack, args))
+        replica = Replica(stack, args)
+    except (IntentError, OperatingError) as error:
         raise pulumi.RunError(f"the replica cannot be built:\n{error}") from None
-    # A secret: its value is encrypted in the stack's file and in its state.
-    mail = pulumi.Config().get_secret("alarm_email")
-    replica = Replica(plan, mail)
     pulumi.export("inventory", replica.inventory)
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fireflyer.model.fabric import Role
-from fireflyer.model.provider_facts import ImageFact, ProviderFacts, Quota, Reservation
+from fireflyer.model.provider_facts import ImageFact, Permissions, ProviderFacts, Quota, Reservation
 from fireflyer.model.replica_plan import ReplicaPlan
 
 NOW = datetime(2029, 12, 1, tzinfo=UTC)
@@ -35,6 +35,7 @@ def answer(plan: ReplicaPlan, changes: Mapping[str, Any] | None = None) -> Provi
     facts = ProviderFacts(
         asked_at=NOW,
         account="123456789012",
+        permissions=Permissions(who="arn:aws:iam::123456789012:user/owner"),
         zones=frozenset({intent.zone, f"{intent.region}b"}),
         offered=frozenset(types),
         quotas={code: Quota(vcpus=10_000.0, used=0.0) for code in codes},
@@ -76,6 +77,9 @@ def _changed(facts: ProviderFacts, changes: Mapping[str, Any]) -> ProviderFacts:
             facts = replace(facts, zones=frozenset(value))
         elif name == "images":
             facts = replace(facts, images=tuple(ImageFact(**image) for image in value))
+        elif name == "permissions":
+            lacking: dict[str, Any] = {part: value}
+            facts = replace(facts, permissions=replace(facts.permissions, **lacking))
         else:
             facts = replace(facts, **{name: value})
     return facts

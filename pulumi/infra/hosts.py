@@ -10,6 +10,7 @@ from pulumi import ComponentResource, ResourceOptions
 from fireflyer.model.fabric import Role
 from fireflyer.model.replica_plan import PlannedHost
 from infra.parts import Ground, HostPart, Text
+from infra.tags import named
 
 MakeHost = Callable[[Ground, PlannedHost, ResourceOptions], HostPart]
 
@@ -24,7 +25,8 @@ class Hosts(ComponentResource):
     def __init__(self, ground: Ground, make: MakeHost, opts: ResourceOptions) -> None:
         """Declare the hosts of a plan."""
         kind = type(self).__name__
-        super().__init__(f"fireflyer:replica:{kind}", kind.lower(), None, opts)
+        name = named(ground.plan, kind.lower())
+        super().__init__(f"fireflyer:replica:{kind}", name, None, opts)
         child = ResourceOptions(parent=self)
         hosts = ground.plan.hosts_of(self.role)
         self.ids = {host.name: make(ground, host, child).id for host in hosts}

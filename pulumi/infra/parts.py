@@ -115,7 +115,7 @@ class Cloud:
 class Package(Protocol):
     """What `infra.<provider>` is."""
 
-    def provider(self, plan: ReplicaPlan) -> pulumi.ProviderResource:
+    def provider(self, plan: ReplicaPlan, opts: ResourceOptions) -> pulumi.ProviderResource:
         """Return what makes a plan's resources."""
 
     def cloud(self, plan: ReplicaPlan, opts: ResourceOptions) -> Cloud:

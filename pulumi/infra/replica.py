@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 
 import pulumi
 from pulumi import ComponentResource, ResourceOptions
 
+from fireflyer.design.replica import plan_replica
+from fireflyer.load import replica as load
 from fireflyer.model.replica_plan import ReplicaPlan
+from fireflyer.render.inventory import Json
 from infra.hosts import Compute, Management, Storage
 from infra.inventory import inventory_output
 from infra.parts import Ground, Mail, Package
@@ -16,23 +20,49 @@ TYPE = "fireflyer:replica"
 """Types of components begin with this."""
 
 
-class Replica(ComponentResource):
-    """A scale model of a site."""
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaArgs:
+    """What a replica is made from."""
 
-    def __init__(
-        self, plan: ReplicaPlan, mail: Mail = None, opts: ResourceOptions | None = None
-    ) -> None:
-        """Declare every resource of a plan; `mail` gets the alarms."""
-        if plan.expires is None:
-            raise pulumi.RunError(
-                "the stack has no expiry, so nothing would stop it; run make replica-up, which"
-                " sets one, or: pulumi config set expires 2030-01-31T18:00:00Z"
-            )
-        super().__init__(f"{TYPE}:Replica", f"{plan.site}-{plan.name}", None, opts)
-        package: Package = importlib.import_module(f"infra.{plan.intent.provider}")
-        within = ResourceOptions(
-            parent=self, providers=[package.provider(plan)], transformations=[_delete_first]
+    replica: load.Replica
+    """Its intent, site and catalogue; the name in it gives way to the component's."""
+    mail: Mail = None
+    """Who gets budget and alarms."""
+
+
+def planned(name: str, args: ReplicaArgs) -> ReplicaPlan:
+    """Return the plan of a replica that has an end.
+
+    Raises:
+        IntentError: the intent cannot be built.
+    """
+    plan = plan_replica(dataclasses.replace(args.replica, name=name))
+    if plan.expires is None:
+        raise pulumi.RunError(
+            "the stack has no expiry, so nothing would stop it; run make replica-up, which"
+            " sets one, or: pulumi config set expires 2030-01-31T18:00:00Z"
         )
+    return plan
+
+
+class Replica(ComponentResource):
+    """A scale model of a site. Several may stand in one stack, under different names."""
+
+    plan: ReplicaPlan
+    inventory: pulumi.Output[dict[str, Json]]
+
+    def __init__(self, name: str, args: ReplicaArgs, opts: ResourceOptions | None = None) -> None:
+        """Declare every resource under `name`, which is also in the names and tags at the provider.
+
+        Raises:
+            IntentError: the intent cannot be built.
+        """
+        self.plan = plan = planned(name, args)
+        super().__init__(f"{TYPE}:Replica", name, None, opts)
+        mail = args.mail
+        package: Package = importlib.import_module(f"infra.{plan.intent.provider}")
+        provider = package.provider(plan, ResourceOptions(parent=self))
+        within = ResourceOptions(parent=self, providers=[provider], transformations=[_delete_first])
         cloud = package.cloud(plan, within)
         watch = cloud.watch(plan, mail, within)
         end = cloud.stop(plan, watch, within)

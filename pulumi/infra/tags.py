@@ -1,4 +1,4 @@
-"""Tags: of every resource that takes them, so that each has an owner and an end."""
+"""Tags, so that each resource has an owner and an end; names, so that each replica has its own."""
 
 from __future__ import annotations
 
@@ -23,9 +23,17 @@ def lasting_tags(plan: ReplicaPlan, name: str) -> dict[str, str]:
     }
 
 
+def named(plan: ReplicaPlan, name: str) -> str:
+    """Return a resource's name in the stack, where another replica may stand too.
+
+    It begins with the replica's: a URN holds the types of a resource's components, not their names.
+    """
+    return f"{plan.name}-{name}"
+
+
 def identity(plan: ReplicaPlan) -> str:
     """Return what tells one replica from another in one account.
 
-    Two stacks of one site have two names; so have two sites' stacks of one name.
+    Two replicas of one site have two names; so have two sites' replicas of one name.
     """
     return f"{plan.site}-{plan.name}"

@@ -24,6 +24,7 @@ FEATURE = (
 IMAGE = (
     f"{PLACE}/publishers/ours/artifacttypes/vmimage/offers/debian-12-gpu/skus/gen2/versions/1.2.3"
 )
+PERMISSIONS = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Authorization/permissions"
 TOKEN = "of-a-fake"
 SIGN = HeadersPolicy({"Authorization": f"Bearer {TOKEN}"})
 
@@ -55,6 +56,12 @@ def objects() -> dict[str, Any]:
         f"{COMPUTE}/skus": {"value": [disk, *(sku(f"Standard_{size}") for size in sizes)]},
         f"{PLACE}/usages": {
             "value": [*(usage(family, 500, 10) for family in families), usage("cores", 1000, 40)]
+        },
+        PERMISSIONS: {
+            "value": [
+                {"actions": ["*/read"], "notActions": []},
+                {"actions": ["*"], "notActions": []},
+            ]
         },
         IMAGE: {"properties": {"architecture": "x64", "hyperVGeneration": "V2"}},
         FEATURE: {"properties": {"state": "Registered"}},

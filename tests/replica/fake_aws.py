@@ -64,7 +64,7 @@ class FakeAws:
         elif prefix == "queue":
             outputs["url"] = f"https://sqs.fake/{ACCOUNT}/{inputs['name']}"
         elif prefix == "eipalloc":
-            outputs["publicIp"] = f"203.0.113.{self.made[prefix]}"
+            outputs["publicIp"] = f"203.0.113.{zlib.crc32(name.encode()) % 256}"
         return identity, outputs
 
     def call(self, token: str, args: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -76,7 +77,7 @@ class FakeAzure:
         self.made[identity] = kind
         outputs: dict[str, Any] = {"name": identity.rpartition("/")[2]}
         if path.endswith("publicIPAddresses"):
-            outputs["ipAddress"] = f"203.0.113.{len(self.made)}"
+            outputs["ipAddress"] = f"203.0.113.{zlib.crc32(identity.encode()) % 256}"
         elif path.endswith("virtualMachines") and "identity" in inputs:
             # Asked for as a list, answered as an object.
             known: dict[str, Any] = {of: {} for of in inputs["identity"]["userAssignedIdentities"]}

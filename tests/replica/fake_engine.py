@@ -8,6 +8,7 @@ know is an error, not an empty answer.
 from __future__ import annotations
 
 import asyncio
+import os
 import runpy
 import shutil
 import threading
@@ -23,6 +24,7 @@ from pulumi.runtime import mocks, rpc, settings
 from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.stack import run_in_stack
 from pulumi.runtime.sync_await import _ensure_event_loop, _sync_await
+from tests import fake_stack
 
 PROJECT = "fireflyer-replica"
 PROGRAM = Path(__file__).parents[2] / "pulumi" / "__main__.py"
@@ -49,6 +51,8 @@ class Declared:
 
     kind: str
     name: str
+    """In its replica: without the name of that, which it begins with."""
+    replica: str
     urn: str
     parent: str
     custom: bool
@@ -75,6 +79,10 @@ class Graph:
         """Yield the resources of a type, such as `aws:ec2/vpc:Vpc`."""
         return (found for found in self.resources if found.kind == kind)
 
+    def of_replica(self, name: str) -> Graph:
+        """Return what belongs to one replica of several."""
+        return Graph([found for found in self.resources if found.replica == name])
+
     def one(self, kind: str, name: str | None = None) -> Declared:
         """Return the only resource of a type, or the one with a name."""
         (found,) = (r for r in self.of(kind) if name in (None, r.name))
@@ -100,6 +108,8 @@ class FakeEngine(mocks.MockMonitor):
         self.graph = Graph()
         self.lock = threading.Lock()
         self.closed = False
+        self.replicas: dict[str, str] = {}
+        """The replica that each resource belongs to, by URN."""
 
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802 - the SDK's name
         """Record a resource and have it made."""
@@ -112,6 +122,8 @@ class FakeEngine(mocks.MockMonitor):
         known = {} if self.preview else _opened(rpc.deserialize_properties(request.object))
         identity, outputs = "", dict(known)
         with self.lock:
+            own = self.replicas.get(request.parent, request.name)
+            self.replicas[urn] = own
             assert not self.closed, "declared after the run was given up"
             if any(found.urn == urn for found in self.graph.resources):
                 raise AssertionError(f"{urn} is declared twice")
@@ -124,7 +136,8 @@ class FakeEngine(mocks.MockMonitor):
             self.graph.resources.append(
                 Declared(
                     kind=request.type,
-                    name=request.name,
+                    name=request.name.removeprefix(f"{own}-"),
+                    replica=own,
                     urn=urn,
                     parent=request.parent,
                     custom=request.custom,
@@ -219,18 +232,22 @@ def run_program(
     preview: bool = False,
     config: Mapping[str, str] | None = None,
     engine: FakeEngine | None = None,
+    program: Path = PROGRAM,
+    more: Mapping[str, str] | None = None,
+    checked: bool = True,
 ) -> FakeEngine:
     """Run `pulumi/__main__.py` as it is, with a stack's file beside it, and return the engine.
 
-    Values of `config` are secrets.
+    Values of `config` are secrets. `more` are values that are not in the file, or take precedence.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for source in (PROGRAM, file):
+    for source in (program, file):
         if source.parent != folder:
             shutil.copy(source, folder / source.name)
     engine = engine or FakeEngine(provider, preview=preview)
     secrets = {f"{PROJECT}:{key}": value for key, value in (config or {}).items()}
-    pulumi.runtime.set_all_config(secrets, list(secrets))
+    values = {**fake_stack.configuration(file), **(more or {}), **secrets}
+    pulumi.runtime.set_all_config(values, list(secrets))
     stack = file.name.removeprefix("Pulumi.").removesuffix(".yaml")
     asyncio.set_event_loop(asyncio.new_event_loop())
     settings.set_root_resource(None)
@@ -240,15 +257,18 @@ def run_program(
     settings.SETTINGS.rpc_manager.clear()
     settings.SETTINGS.outputs.clear()
     loop = asyncio.get_event_loop()
+    # As operate sets it, once its checks have passed.
+    os.environ["FIREFLYER_REPLICA_CHECKED"] = stack if checked else ""
     try:
         loop.run_until_complete(
-            run_in_stack(lambda: runpy.run_path(str(folder / PROGRAM.name), run_name="__main__"))
+            run_in_stack(lambda: runpy.run_path(str(folder / program.name), run_name="__main__"))
         )
     except Exception:
         # What hung on the call that failed has the same error; once is enough.
         loop.set_exception_handler(lambda *_: None)
         raise
     finally:
+        del os.environ["FIREFLYER_REPLICA_CHECKED"]
         left = asyncio.all_tasks(loop)
         for task in left:
             task.cancel()

@@ -12,6 +12,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 from tests.fake_provider import NOW
+from tests.replica.fake_iam import FakeIam
 from tests.stacks import READY, make_stack
 
 from fireflyer.design.replica import plan_replica
@@ -78,6 +79,9 @@ def clients(monkeypatch: pytest.MonkeyPatch) -> None:
     real = boto3.client
 
     def client(service: str, **more: Any) -> Any:
+        if service == "iam":
+            every = {"Statement": [{"Effect": "Allow", "Action": ["*"], "Resource": "*"}]}
+            return FakeIam(every, "arn:aws:sts::123456789012:user/moto")
         return FakeQuotas() if service == "service-quotas" else real(service, **more)
 
     monkeypatch.setattr(asking.boto3, "client", client)
@@ -93,6 +97,7 @@ def test_what_is_there_passes(endpoint: str, tmp_path: Path) -> None:
     wanted = plan(tmp_path, "pair")
     facts = asking.ask(wanted, endpoint)
     assert facts.account == "123456789012"
+    assert (facts.permissions.missing, facts.permissions.unchecked) == ({}, "")
     assert facts.usd_per_hour == {}, "moto has no prices"
     assert facts.offered == {"p4d.24xlarge", "i4i.2xlarge", "m6i.xlarge", "t3.micro"}
     assert [image.id for image in facts.images] == [IMAGE]

@@ -60,7 +60,7 @@ def test_everything_has_a_component_and_the_one_provider(
             assert found.parent in components, found.urn
         if found.custom:
             name = PROVIDERS[base]
-            assert f"::{name}::" in found.provider, found.urn
+            assert f"::{base}-{name}::" in found.provider, found.urn
 
 
 @all_examples

@@ -3,84 +3,34 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import types
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from tests.conftest import REPO
 from tests.fake_provider import answer
+from tests.fake_stack import FakeStack
 from tests.stacks import READY, make_stack
 
 from fireflyer.design.replica import plan_replica
-from fireflyer.errors import OperatingError
-from fireflyer.load.replica import load_replica
+from fireflyer.errors import IntentError, OperatingError
+from fireflyer.load.replica import configured_replica, load_replica
 from fireflyer.model.provider_facts import RunningMachine
 from fireflyer.model.replica import UTC_FORMAT
 from fireflyer.model.replica_plan import ReplicaPlan
 from fireflyer.render.replica import as_text, running_as_text
 from fireflyer.verify.replica import checks_as_text, preflight
 from infra import operate
+from infra.stack import BACKEND, EngineStack, Stack, open_stack
 
-INSTANCE = "aws:ec2/instance:Instance"
-STEPS: tuple[tuple[str, str, str, list[str]], ...] = (
-    ("same", "aws:ec2/vpc:Vpc", "vpc", []),
-    ("update", "aws:scheduler/schedule:Schedule", "stop", ["startDate"]),
-    ("delete-replaced", INSTANCE, "mg01", []),
-    ("replace", INSTANCE, "mg01", ["launchTemplate"]),
-    ("create-replacement", INSTANCE, "mg01", ["launchTemplate"]),
-    ("create", INSTANCE, "a-cn0002", []),
-    ("create", "fireflyer:replica:Host", "a-cn0002", []),
-)
-"""Of a preview: as the engine tells them."""
-
-
-class FakeStack:
-    """A stack of Pulumi's Automation API that keeps what it was told."""
-
-    def __init__(self, fail: str = "", error: BaseException | None = None) -> None:
-        self.fail, self.error, self.calls = fail, error, list[str]()
-        self.config: dict[str, str] = {}
-
-    def set_config(self, key: str, value: Any) -> None:
-        self.config[key] = value
-
-    def _do(self, verb: str) -> None:
-        self.calls.append(verb)
-        if verb == self.fail:
-            raise self.error or RuntimeError(f"{verb}: InsufficientInstanceCapacity")
-
-    def up(self, *, on_output: Callable[[str], object]) -> Any:
-        self._do("up")
-        output = types.SimpleNamespace(value={"hosts": {"mg01": {}}})
-        return types.SimpleNamespace(outputs={"inventory": output})
-
-    def preview(
-        self, *, on_output: Callable[[str], object], on_event: Callable[[Any], object]
-    ) -> None:
-        self._do("preview")
-        for op, kind, name, why in STEPS:
-            step = types.SimpleNamespace(
-                op=op, type=kind, urn=f"urn:pulumi:x::y::{kind}::{name}", keys=why, diffs=why
-            )
-            told = types.SimpleNamespace(metadata=step)
-            on_event(types.SimpleNamespace(resource_pre_event=told))
-        on_event(types.SimpleNamespace(resource_pre_event=None))
-
-    def refresh(self, *, on_output: Callable[[str], object], **more: Any) -> None:
-        assert more == {"clear_pending_creates": True}
-        self._do("refresh")
-
-    def destroy(self, *, on_output: Callable[[str], object]) -> None:
-        self._do("destroy")
-
-    def cancel(self) -> None:
-        self._do("cancel")
+PAIR = "Pulumi.pair.yaml"
 
 
 @pytest.fixture
@@ -90,20 +40,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(operate, "PROGRAM", tmp_path)
     monkeypatch.setattr(operate, "REPOSITORY", tmp_path)
     monkeypatch.setattr(operate, "KEPT", tmp_path)
-    monkeypatch.setattr(operate, "_plain", lambda value: value)
     return tmp_path
 
 
 def test_plan_shows_everything_and_makes_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def never(name: str) -> operate.Stack:
-        raise AssertionError
-
-    make_stack(folder, "pair", {**READY, "expires": None})
-    assert operate.run("plan", "pair", answer, never) == 0
+    stack = FakeStack(make_stack(folder, "pair", {**READY, "expires": None}))
+    assert operate.run("plan", "pair", answer, lambda name: stack) == 0
+    assert (stack.calls, stack.written) == ([], {})
     said = capsys.readouterr().out
     for part in (
+        "ok  rights: arn:aws:iam::123456789012:user/owner may do all that the plan takes",
         "changes: none to show; the replica was never raised",
         "compute         4 x p4d.24xlarge",
         "2,132.42 $ a day of the ceiling's 2,500.00",
@@ -141,10 +89,10 @@ def test_a_price_that_the_provider_does_not_tell_is_the_catalogues(tmp_path: Pat
 def test_up_sets_an_end_and_writes_the_inventory(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stack = FakeStack()
+    stack = FakeStack(folder / PAIR)
     assert operate.run("up", "pair", answer, lambda name: stack) == 0
-    assert list(stack.config) == ["fireflyer-replica:expires"]
-    assert stack.config["fireflyer-replica:expires"].endswith("Z")
+    assert list(stack.written) == ["fireflyer-replica:expires"]
+    assert stack.written["fireflyer-replica:expires"].endswith("Z")
     written = json.loads((folder / "stacks" / "pair" / "inventory.json").read_text())
     assert written == {"hosts": {"mg01": {}}}
     assert "playbooks/site.yml" in capsys.readouterr().out
@@ -153,7 +101,7 @@ def test_up_sets_an_end_and_writes_the_inventory(
 def test_what_a_failed_up_leaves_down_removes(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stack = FakeStack(fail="up")
+    stack = FakeStack(folder / PAIR, fail="up")
     assert operate.run("up", "pair", answer, lambda name: stack, running=two_run) == 1
     said = capsys.readouterr().err
     assert "InsufficientInstanceCapacity" in said
@@ -186,9 +134,9 @@ def test_whoever_is_left_with_a_part_is_told_what_runs_and_what_it_costs(
     folder: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    stack = FakeStack(fail="up", error=error)
+    stack = FakeStack(folder / PAIR, fail="up", error=error)
     assert operate.run("up", "pair", answer, lambda name: stack, running=two_run) == code
-    ends = stack.config["fireflyer-replica:expires"]
+    ends = stack.written["fireflyer-replica:expires"]
     until = f"{datetime.strptime(ends, UTC_FORMAT):%Y-%m-%d %H:%M}"
     assert capsys.readouterr().err.splitlines() == [
         first,
@@ -208,7 +156,7 @@ def test_if_the_provider_cannot_be_asked_the_most_is_told(
     def lost(plan: ReplicaPlan) -> tuple[RunningMachine, ...]:
         raise OperatingError("AWS cannot be asked: ExpiredToken; look by: aws ec2 ...")
 
-    stack = FakeStack(fail="up")
+    stack = FakeStack(folder / PAIR, fail="up")
     assert operate.run("up", "pair", answer, lambda name: stack, running=lost) == 1
     said = capsys.readouterr().err
     assert "what runs is not known: AWS cannot be asked: ExpiredToken; look by: aws ec2" in said
@@ -260,7 +208,7 @@ def test_a_request_to_end_stops_the_engine_and_waits_for_it(
 @pytest.mark.parametrize(
     ("mail", "said"),
     [
-        (None, "ok  alarms: to NOBODY, and the budget's warnings too; to get them: pulumi -C pulumi"
+        (None, "!!  alarms: to NOBODY, and the budget's warnings too; to get them: pulumi -C pulumi"
                " config set --stack pair --secret alarm_email you@example.org"),
         ({"secure": "v1:xyz"}, "ok  alarms: to the stack's alarm_email"),
     ],
@@ -269,13 +217,13 @@ def test_alarms_without_a_receiver_are_said_before_up(
     mail: object, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_stack(folder, "pair", {**READY, "alarm_email": mail})
-    assert operate.run("up", "pair", answer, lambda name: FakeStack()) == 0
+    assert operate.run("up", "pair", answer, lambda name: FakeStack(folder / PAIR)) == 0
     assert said in capsys.readouterr().out.splitlines()
 
 
 def test_up_again_makes_what_was_lost_since(folder: Path) -> None:
     """Without a look at the provider a lost instance stays in the state, and is not made again."""
-    stack = FakeStack()
+    stack = FakeStack(folder / PAIR)
     assert operate.run("up", "pair", answer, lambda name: stack) == 0
     assert stack.calls == ["refresh", "up"]
 
@@ -283,10 +231,10 @@ def test_up_again_makes_what_was_lost_since(folder: Path) -> None:
 def test_plan_of_a_raised_replica_marks_what_would_be_replaced(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stack = FakeStack()
+    stack = FakeStack(folder / PAIR)
     assert operate.run("plan", "pair", answer, lambda name: stack) == 0
     assert stack.calls == ["preview"]
-    assert stack.config == {}
+    assert stack.written == {}
     assert capsys.readouterr().out.partition("changes: ")[2].splitlines() == [
         "3",
         "  ~        aws:scheduler/schedule:Schedule stop: startDate",
@@ -296,15 +244,32 @@ def test_plan_of_a_raised_replica_marks_what_would_be_replaced(
     ]
 
 
-def test_plan_without_an_engine_and_with_one_that_fails(
+def test_plan_without_an_engine_reads_the_file_and_says_so(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def none(name: str) -> operate.Stack:
+    def none(name: str) -> Stack:
         raise OperatingError("Pulumi's engine is not on PATH")
 
     assert operate.run("plan", "pair", answer, none) == 0
-    assert "changes: not known: Pulumi's engine is not on PATH" in capsys.readouterr().out
-    assert operate.run("plan", "pair", answer, lambda name: FakeStack(fail="preview")) == 1
+    said = capsys.readouterr().out
+    assert "changes: not known: Pulumi's engine is not on PATH" in said
+    assert (
+        "configuration: of Pulumi.pair.yaml alone, as it stands: Pulumi's engine is not on PATH"
+        in said
+    )
+    with pytest.raises(OperatingError, match="engine is not on PATH"):
+        operate.run("up", "pair", answer, none)
+    with (folder / PAIR).open("a") as file:
+        file.write("environment: [prices]\n")
+    with pytest.raises(IntentError, match="environment: adds values that Pulumi's engine alone"):
+        operate.run("plan", "pair", answer, none)
+
+
+def test_plan_with_an_engine_that_fails(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        operate.run("plan", "pair", answer, lambda name: FakeStack(folder / PAIR, fail="preview"))
+        == 1
+    )
     assert "error: no preview: preview: Insufficient" in capsys.readouterr().err
 
 
@@ -312,7 +277,7 @@ def test_down_asks_no_provider_and_breaks_no_lock_unasked(folder: Path) -> None:
     def never(plan: Any) -> Any:
         raise AssertionError
 
-    stack = FakeStack()
+    stack = FakeStack(folder / PAIR)
     assert operate.run("down", "pair", never, lambda name: stack) == 0
     assert "cancel" not in stack.calls
     assert operate.run("down", "pair", never, lambda name: stack, unlock=True) == 0
@@ -323,7 +288,10 @@ def test_a_failed_down_says_that_it_costs(folder: Path, capsys: pytest.CaptureFi
     inventory = folder / "stacks" / "pair" / "inventory.json"
     inventory.parent.mkdir(parents=True)
     inventory.write_text("{}")
-    assert operate.run("down", "pair", answer, lambda name: FakeStack(fail="destroy")) == 1
+    assert (
+        operate.run("down", "pair", answer, lambda name: FakeStack(folder / PAIR, fail="destroy"))
+        == 1
+    )
     assert "costs money; run this again" in capsys.readouterr().err
     assert inventory.exists()
 
@@ -331,7 +299,7 @@ def test_a_failed_down_says_that_it_costs(folder: Path, capsys: pytest.CaptureFi
 def test_a_stack_that_is_out_of_order_can_be_removed(folder: Path) -> None:
     """Even one whose file no longer plans."""
     make_stack(folder, "pair", {"replica.scale": "0"})
-    assert operate.run("down", "pair", answer, lambda name: FakeStack()) == 0
+    assert operate.run("down", "pair", answer, lambda name: FakeStack(folder / PAIR)) == 0
 
 
 def test_without_an_engine_it_says_so_and_fetches_none(
@@ -343,11 +311,119 @@ def test_without_an_engine_it_says_so_and_fetches_none(
     fake.automation = automation  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "pulumi", fake)
     with pytest.raises(OperatingError, match=r"engine is not on PATH; install version 3\.272"):
-        operate._open("pair")
+        open_stack("pair")
 
 
 def test_cleaning_keeps_what_removes_a_replica() -> None:
     """The state is the only list of what costs money."""
     makefile = (operate.PROGRAM.parent / "Makefile").read_text()
     cleaning = makefile.partition("\nclean:")[2]
+    project = (operate.PROGRAM / "Pulumi.yaml").read_text()
+    assert f"url: {BACKEND}\n" in project, "by hand and by make: one state"
+    assert (operate.PROGRAM / BACKEND.removeprefix("file://")).resolve() == operate.KEPT / "state"
     assert operate.KEPT.name not in cleaning
+
+
+def test_values_of_pulumi_are_what_is_planned_and_take_precedence_over_none_of_the_file(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of an environment, of the project, set as a secret: what the engine merged is what counts."""
+    replica = yaml.safe_load((folder / PAIR).read_text())["config"]["fireflyer-replica:replica"]
+    (folder / PAIR).write_text("environment: [replicas]\n")
+    more = {
+        "fireflyer-replica:replica": json.dumps({**replica, "ttl_hours": 3}),
+        "fireflyer-replica:alarm_email": "a@example.org",
+    }
+    stack = FakeStack(folder / PAIR, more=more)
+    assert operate.run("plan", "pair", answer, lambda name: stack) == 0
+    said = capsys.readouterr().out
+    assert "$ in its 3 h" in said
+    assert "ok  alarms: to the stack's alarm_email" in said
+
+
+def test_a_problem_has_the_line_of_the_file_where_the_file_has_the_value(folder: Path) -> None:
+    """A value from elsewhere is not to be found in its line."""
+    replica = yaml.safe_load((folder / PAIR).read_text())["config"]["fireflyer-replica:replica"]
+    for changes, line in (({}, 26), ({"usd_per_day_ceiling": 501}, 2)):
+        values = {**replica, "usd_per_day_ceiling": 500, **changes}
+        make_stack(folder, "pair", {**READY, "replica.usd_per_day_ceiling": 500})
+        own = {"fireflyer-replica:replica": json.dumps(values)}
+        with pytest.raises(IntentError) as refused:
+            plan_replica(configured_replica("pair", own, folder / PAIR))
+        (problem,) = refused.value.problems
+        assert problem.where == f"{folder / PAIR}:{line}", problem
+        assert problem.key == "replica.usd_per_day_ceiling"
+
+
+@pytest.mark.parametrize("text", ["of: fire-flyer-2", "[]"])
+def test_a_value_that_is_no_mapping_is_refused(text: str, folder: Path) -> None:
+    with pytest.raises(IntentError, match=r"must be a mapping"):
+        configured_replica("pair", {"fireflyer-replica:replica": text}, folder / PAIR)
+
+
+@pytest.mark.parametrize("config_file", [None, "/elsewhere/mine.yaml"])
+def test_the_engine_is_asked_for_the_configuration_and_told_the_end(
+    config_file: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program in place of the engine, which writes down what it is asked."""
+    asked = tmp_path / "asked"
+    engine = tmp_path / "pulumi"
+    found = {
+        "fireflyer-replica:replica": {"value": '{"of":"lab"}', "objectValue": {}, "secret": False},
+        "fireflyer-replica:alarm_email": {"value": "a@example.org", "secret": True},
+    }
+    engine.write_text(
+        f'#!/bin/sh\necho "$PULUMI_BACKEND_URL $*" >> {asked}\n'
+        f"cat <<'END'\n{json.dumps(found)}\nEND\n"
+    )
+    engine.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    stack = EngineStack(
+        name="pair",
+        automation=None,  # type: ignore[arg-type]
+        environment={"PULUMI_BACKEND_URL": "file:///kept"},
+        config_file=config_file,
+    )
+    assert stack.config() == {
+        "fireflyer-replica:replica": '{"of":"lab"}',
+        "fireflyer-replica:alarm_email": "a@example.org",
+    }
+    stack.set("fireflyer-replica:expires", "2030-01-31T18:00:00Z")
+    file = f" --config-file {config_file}" if config_file else ""
+    options = f"--stack pair --non-interactive{file}"
+    assert asked.read_text().splitlines() == [
+        f"file:///kept config --json --show-secrets {options}",
+        f"file:///kept config set --plaintext fireflyer-replica:expires {options}"
+        " -- 2030-01-31T18:00:00Z",
+    ]
+    engine.write_text("#!/bin/sh\necho 'error: incorrect passphrase' >&2\nexit 255\n")
+    with pytest.raises(OperatingError, match="config --json --show-secrets: error: incorrect pass"):
+        stack.config()
+
+
+def test_who_may_not_make_it_is_told_before_anything_is_made(folder: Path) -> None:
+    lacks = {"aws:iam/role:Role": ("iam:CreateRole", "iam:PassRole")}
+    stack = FakeStack(folder / PAIR)
+    with pytest.raises(IntentError) as refused:
+        operate.run(
+            "up", "pair", lambda plan: answer(plan, {"permissions.missing": lacks}),
+            lambda name: stack,
+        )  # fmt: skip
+    assert str(refused.value).partition(": ")[2] == (
+        "replica.provider is aws: arn:aws:iam::123456789012:user/owner may not iam:CreateRole,"
+        " iam:PassRole (for aws:iam/role:Role); attach the policy that make replica-rights"
+        " STACK=pair prints"
+    )
+    assert (stack.calls, stack.written) == ([], {})
+
+
+def test_rights_that_cannot_be_checked_are_said_and_refuse_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unchecked = {"permissions.unchecked": "the simulation was refused: AccessDenied"}
+    stack = FakeStack(folder / PAIR)
+    assert operate.run("up", "pair", lambda plan: answer(plan, unchecked), lambda name: stack) == 0
+    assert (
+        "!!  rights: of arn:aws:iam::123456789012:user/owner NOT CHECKED: the simulation was"
+        " refused: AccessDenied; a refusal may leave a part of the replica"
+    ) in capsys.readouterr().out.splitlines()

@@ -16,11 +16,12 @@ from infra.aws.security import Security
 from infra.aws.stop import Stop
 from infra.aws.watch import Alarms, Watch
 from infra.parts import Cloud
+from infra.tags import named
 
 
-def provider(plan: ReplicaPlan) -> pulumi.ProviderResource:
+def provider(plan: ReplicaPlan, opts: pulumi.ResourceOptions) -> pulumi.ProviderResource:
     """Return what makes a plan's resources."""
-    return aws.Provider("aws", region=plan.intent.region)
+    return aws.Provider(named(plan, "aws"), region=plan.intent.region, opts=opts)
 
 
 def cloud(plan: ReplicaPlan, opts: pulumi.ResourceOptions) -> Cloud:

@@ -15,6 +15,7 @@ from fireflyer.model.instance import Market
 from fireflyer.model.provider_facts import ImageFact, ProviderFacts, Quota, Reservation
 from fireflyer.model.replica_plan import ReplicaPlan
 from fireflyer.verify.replica import quotas_of
+from infra.aws.permissions import permissions
 from infra.aws.prices import usd_per_hour
 from infra.tags import REPLICA, identity
 
@@ -49,9 +50,11 @@ class _Asker:
     def facts(self) -> ProviderFacts:
         zones = self.ec2.describe_availability_zones()["AvailabilityZones"]
         types, region = sorted(self.plan.types), self.plan.intent.region
+        caller = self.sts.get_caller_identity()
         return ProviderFacts(
             asked_at=datetime.now(UTC),
-            account=self.sts.get_caller_identity()["Account"],
+            account=caller["Account"],
+            permissions=permissions(self.plan, caller["Arn"], self.endpoint),
             zones=frozenset(z["ZoneName"] for z in zones if z["State"] == "available"),
             offered=frozenset(self._offered()),
             quotas=dict(self._quotas()),

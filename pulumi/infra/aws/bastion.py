@@ -9,7 +9,7 @@ from fireflyer.design.replica.price import DISK_GB
 from infra.aws.instance import at_power_off
 from infra.boot import user_data
 from infra.parts import Ground
-from infra.tags import tags
+from infra.tags import named, tags
 
 
 class Bastion(ComponentResource):
@@ -20,12 +20,12 @@ class Bastion(ComponentResource):
 
     def __init__(self, ground: Ground, opts: ResourceOptions) -> None:
         """Declare the bastion of a plan."""
-        super().__init__("fireflyer:replica:Bastion", "bastion", None, opts)
+        super().__init__("fireflyer:replica:Bastion", named(ground.plan, "bastion"), None, opts)
         plan, labels = ground.plan, tags(ground.plan, "bastion")
         assert plan.bastion is not None
         assert ground.security.bastion is not None
         self.id = aws.ec2.Instance(
-            "bastion",
+            named(ground.plan, "bastion"),
             ami=ground.image.id,
             instance_type=plan.bastion.type,
             subnet_id=ground.network.subnets["public"],
@@ -50,7 +50,7 @@ class Bastion(ComponentResource):
             opts=ground.after_end(self),
         ).id
         self.address = aws.ec2.Eip(
-            "bastion",
+            named(ground.plan, "bastion"),
             domain="vpc",
             instance=self.id,
             tags=labels,

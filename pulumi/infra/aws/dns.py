@@ -7,7 +7,7 @@ from pulumi import ComponentResource, ResourceOptions
 
 from fireflyer.model.replica_plan import ReplicaPlan
 from infra.parts import NAME_TTL_S, NetworkPart
-from infra.tags import tags
+from infra.tags import named, tags
 
 
 class Dns(ComponentResource):
@@ -15,10 +15,10 @@ class Dns(ComponentResource):
 
     def __init__(self, plan: ReplicaPlan, network: NetworkPart, opts: ResourceOptions) -> None:
         """Declare the zone and the names of a plan."""
-        super().__init__("fireflyer:replica:Dns", "dns", None, opts)
+        super().__init__("fireflyer:replica:Dns", named(plan, "dns"), None, opts)
         child = ResourceOptions(parent=self)
         zone = aws.route53.Zone(
-            plan.domain,
+            named(plan, plan.domain),
             name=plan.domain,
             comment=f"replica {plan.name} of {plan.site}",
             vpcs=[{"vpc_id": network.id}],
@@ -28,7 +28,7 @@ class Dns(ComponentResource):
         for host in plan.hosts:
             for name, address in host.names.items():
                 aws.route53.Record(
-                    name,
+                    named(plan, name),
                     zone_id=zone.zone_id,
                     name=f"{name}.{plan.domain}",
                     type="A",

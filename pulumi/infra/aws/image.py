@@ -6,6 +6,7 @@ import pulumi_aws as aws
 from pulumi import ComponentResource, InvokeOptions, Output, ResourceOptions
 
 from fireflyer.model.replica_plan import ReplicaPlan
+from infra.tags import named
 
 
 class Image(ComponentResource):
@@ -17,7 +18,7 @@ class Image(ComponentResource):
 
     def __init__(self, plan: ReplicaPlan, opts: ResourceOptions) -> None:
         """Find the image of a plan."""
-        super().__init__("fireflyer:replica:Image", "image", None, opts)
+        super().__init__("fireflyer:replica:Image", named(plan, "image"), None, opts)
         image = plan.intent.image
         name, value = ("image-id", image.id) if image.id is not None else ("name", image.name)
         assert value is not None

@@ -14,7 +14,7 @@ from fireflyer.model.instance import Market
 from fireflyer.model.replica_plan import PlannedHost, PlannedInterface
 from infra.boot import user_data
 from infra.parts import Ground
-from infra.tags import lasting_tags, tags
+from infra.tags import lasting_tags, named, tags
 
 INTERFACE_TYPES = {"ethernet": "interface", "rdma": "efa-only"}
 
@@ -26,13 +26,13 @@ class Host(ComponentResource):
 
     def __init__(self, ground: Ground, host: PlannedHost, opts: ResourceOptions) -> None:
         """Declare a host of a plan."""
-        super().__init__("fireflyer:replica:Host", host.name, None, opts)
+        super().__init__("fireflyer:replica:Host", named(ground.plan, host.name), None, opts)
         self.ground, self.host = ground, host
         plan, child = ground.plan, ResourceOptions(parent=self)
         labels = tags(plan, host.name)
         assert ground.image.root_device is not None
         template = aws.ec2.LaunchTemplate(
-            host.name,
+            named(ground.plan, host.name),
             name=f"{labels['fireflyer-replica']}-{host.name}",
             image_id=ground.image.id,
             instance_type=host.instance.type,
@@ -57,7 +57,7 @@ class Host(ComponentResource):
             opts=child,
         )
         self.id = aws.ec2.Instance(
-            host.name,
+            named(ground.plan, host.name),
             launch_template={
                 "id": template.id,
                 "version": template.latest_version.apply(str),

@@ -8,7 +8,7 @@ import pulumi_aws as aws
 from pulumi import ComponentResource, Output, ResourceOptions
 
 from fireflyer.model.replica_plan import ReplicaPlan
-from infra.tags import identity, tags
+from infra.tags import identity, named, tags
 
 EVERYWHERE = "0.0.0.0/0"
 
@@ -21,10 +21,10 @@ class Network(ComponentResource):
 
     def __init__(self, plan: ReplicaPlan, opts: ResourceOptions) -> None:
         """Declare the network of a plan."""
-        super().__init__("fireflyer:replica:Network", "network", None, opts)
+        super().__init__("fireflyer:replica:Network", named(plan, "network"), None, opts)
         self.plan, self.child = plan, ResourceOptions(parent=self)
         vpc = aws.ec2.Vpc(
-            "vpc",
+            named(plan, "vpc"),
             cidr_block=str(plan.network),
             enable_dns_support=True,
             enable_dns_hostnames=True,
@@ -34,12 +34,12 @@ class Network(ComponentResource):
         self.id = vpc.id
         # The group that a VPC comes with lets everything through; without rules it lets nothing.
         aws.ec2.DefaultSecurityGroup(
-            "unused", vpc_id=vpc.id, ingress=[], egress=[], tags=tags(plan, "unused"),
+            named(plan, "unused"), vpc_id=vpc.id, ingress=[], egress=[], tags=tags(plan, "unused"),
             opts=self.child,
         )  # fmt: skip
         self.subnets = {
             subnet.name: aws.ec2.Subnet(
-                subnet.name,
+                named(plan, subnet.name),
                 vpc_id=vpc.id,
                 cidr_block=str(subnet.network),
                 availability_zone=plan.intent.zone,
@@ -53,11 +53,11 @@ class Network(ComponentResource):
         self._s3(private)
         if "public" in self.subnets:
             gateway = aws.ec2.InternetGateway(
-                "internet", vpc_id=vpc.id, tags=tags(plan, "internet"), opts=self.child
+                named(plan, "internet"), vpc_id=vpc.id, tags=tags(plan, "internet"), opts=self.child
             )
             public = self._table("public", ["public"])
             aws.ec2.Route(
-                "to-internet",
+                named(plan, "to-internet"),
                 route_table_id=public,
                 destination_cidr_block=EVERYWHERE,
                 gateway_id=gateway.id,
@@ -69,11 +69,11 @@ class Network(ComponentResource):
 
     def _table(self, name: str, subnets: list[str]) -> Output[str]:
         table = aws.ec2.RouteTable(
-            name, vpc_id=self.id, tags=tags(self.plan, name), opts=self.child
+            named(self.plan, name), vpc_id=self.id, tags=tags(self.plan, name), opts=self.child
         )
         for subnet in subnets:
             aws.ec2.RouteTableAssociation(
-                subnet,
+                named(self.plan, subnet),
                 subnet_id=self.subnets[subnet],
                 route_table_id=table.id,
                 opts=self.child,
@@ -83,7 +83,7 @@ class Network(ComponentResource):
     def _s3(self, table: Output[str]) -> None:
         """Object storage without a way out: packages and data sets may be mirrored there."""
         aws.ec2.VpcEndpoint(
-            "s3",
+            named(self.plan, "s3"),
             vpc_id=self.id,
             service_name=f"com.amazonaws.{self.plan.intent.region}.s3",
             vpc_endpoint_type="Gateway",
@@ -95,20 +95,20 @@ class Network(ComponentResource):
     def _nat(self, table: Output[str], gateway: aws.ec2.InternetGateway) -> None:
         """Let hosts fetch packages. The address is the translator's; no host has one."""
         address = aws.ec2.Eip(
-            "nat",
+            named(self.plan, "nat"),
             domain="vpc",
             tags=tags(self.plan, "nat"),
             opts=ResourceOptions(parent=self, depends_on=[gateway]),
         )
         nat = aws.ec2.NatGateway(
-            "nat",
+            named(self.plan, "nat"),
             allocation_id=address.id,
             subnet_id=self.subnets["public"],
             tags=tags(self.plan, "nat"),
             opts=self.child,
         )
         aws.ec2.Route(
-            "to-nat",
+            named(self.plan, "to-nat"),
             route_table_id=table,
             destination_cidr_block=EVERYWHERE,
             nat_gateway_id=nat.id,

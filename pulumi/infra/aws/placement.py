@@ -12,7 +12,7 @@ import pulumi_aws as aws
 from pulumi import ComponentResource, Output, ResourceOptions
 
 from fireflyer.model.replica_plan import ReplicaPlan
-from infra.tags import tags
+from infra.tags import named, tags
 
 
 class Placement(ComponentResource):
@@ -22,10 +22,10 @@ class Placement(ComponentResource):
 
     def __init__(self, plan: ReplicaPlan, opts: ResourceOptions) -> None:
         """Declare the groups of a plan."""
-        super().__init__("fireflyer:replica:Placement", "placement", None, opts)
+        super().__init__("fireflyer:replica:Placement", named(plan, "placement"), None, opts)
         self.groups = {
             name: aws.ec2.PlacementGroup(
-                name,
+                named(plan, name),
                 name=name,
                 strategy="cluster",
                 tags=tags(plan, name),

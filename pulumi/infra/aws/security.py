@@ -17,7 +17,7 @@ from fireflyer.design.replica.price import SESSION_ENDPOINTS
 from fireflyer.model.replica_plan import ReplicaPlan
 from infra.aws.network import EVERYWHERE
 from infra.parts import NetworkPart
-from infra.tags import identity, tags
+from infra.tags import identity, named, tags
 
 SSH, HTTP, HTTPS = 22, 80, 443
 SESSION_ACTIONS = (
@@ -40,7 +40,7 @@ class Security(ComponentResource):
 
     def __init__(self, plan: ReplicaPlan, network: NetworkPart, opts: ResourceOptions) -> None:
         """Declare the groups, rules, role and key of a plan."""
-        super().__init__("fireflyer:replica:Security", "security", None, opts)
+        super().__init__("fireflyer:replica:Security", named(plan, "security"), None, opts)
         self.plan, self.network = plan, network
         self.child = ResourceOptions(parent=self)
         self.bastion = self.profile = None
@@ -62,7 +62,7 @@ class Security(ComponentResource):
         else:
             self._sessions()
         self.key = aws.ec2.KeyPair(
-            "key",
+            named(plan, "key"),
             key_name=identity(plan),
             public_key=plan.intent.access.public_key or "",
             tags=tags(plan, "key"),
@@ -84,7 +84,7 @@ class Security(ComponentResource):
         self._rule("out", "hosts-to-endpoints", self.hosts, "tcp", HTTPS, peer=group)
         for service in SESSION_ENDPOINTS:
             aws.ec2.VpcEndpoint(
-                service,
+                named(plan, service),
                 vpc_id=self.network.id,
                 service_name=f"com.amazonaws.{plan.intent.region}.{service}",
                 vpc_endpoint_type="Interface",
@@ -95,26 +95,29 @@ class Security(ComponentResource):
                 opts=self.child,
             )
         role = aws.iam.Role(
-            "host",
+            named(plan, "host"),
             name=f"{identity(plan)}-host",
             assume_role_policy=trust("ec2.amazonaws.com"),
             tags=tags(plan, "host"),
             opts=self.child,
         )
         aws.iam.RolePolicy(
-            "host",
+            named(plan, "host"),
             role=role.name,
             policy=allowing({"Action": list(SESSION_ACTIONS), "Resource": "*"}),
             opts=self.child,
         )
         self.profile = aws.iam.InstanceProfile(
-            "host", name=f"{identity(plan)}-host", role=role.name, tags=tags(plan, "host"),
+            named(plan, "host"),
+            name=f"{identity(plan)}-host",
+            role=role.name,
+            tags=tags(plan, "host"),
             opts=self.child,
-        ).name  # fmt: skip
+        ).name
 
     def _group(self, name: str, description: str) -> Output[str]:
         return aws.ec2.SecurityGroup(
-            name,
+            named(self.plan, name),
             name=f"{identity(self.plan)}-{name}",
             description=description,
             vpc_id=self.network.id,
@@ -136,7 +139,7 @@ class Security(ComponentResource):
     ) -> None:
         kind = aws.vpc.SecurityGroupIngressRule if way == "in" else aws.vpc.SecurityGroupEgressRule
         kind(
-            name,
+            named(self.plan, name),
             security_group_id=group,
             ip_protocol=protocol,
             from_port=port,

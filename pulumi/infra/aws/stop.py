@@ -18,7 +18,7 @@ from pulumi import ComponentResource, Output, ResourceOptions
 from fireflyer.model.replica_plan import ReplicaPlan
 from infra.aws.security import allowing, trust
 from infra.parts import WatchPart
-from infra.tags import REPLICA, identity, tags
+from infra.tags import REPLICA, identity, named, tags
 
 SCRIPT = Path(__file__).parent / "end_instances.py"
 EVERY = "rate(1 hours)"
@@ -35,11 +35,11 @@ class Stop(ComponentResource):
 
     def __init__(self, plan: ReplicaPlan, watch: WatchPart, opts: ResourceOptions) -> None:
         """Declare the end of a plan's replica."""
-        super().__init__("fireflyer:replica:Stop", "stop", None, opts)
+        super().__init__("fireflyer:replica:Stop", named(plan, "stop"), None, opts)
         self.plan, self.child = plan, ResourceOptions(parent=self)
         ends, may_end = self._role("stop", "ssm.amazonaws.com", _may_end(plan))
         runbook = aws.ssm.Document(
-            "stop",
+            named(plan, "stop"),
             name=f"{identity(plan)}-stop",
             document_type="Automation",
             document_format="JSON",
@@ -57,7 +57,7 @@ class Stop(ComponentResource):
         self._failures(runbook, queue)
         assert plan.expires is not None
         aws.scheduler.Schedule(
-            "stop",
+            named(plan, "stop"),
             name=f"{identity(plan)}-stop",
             description=f"End of replica {plan.name} of {plan.site}",
             schedule_expression=EVERY,
@@ -87,26 +87,28 @@ class Stop(ComponentResource):
     ) -> tuple[aws.iam.Role, aws.iam.RolePolicy]:
         plan = self.plan
         role = aws.iam.Role(
-            name,
+            named(plan, name),
             name=f"{identity(plan)}-{name}",
             assume_role_policy=trust(service),
             tags=tags(plan, name),
             opts=self.child,
         )
-        return role, aws.iam.RolePolicy(name, role=role.name, policy=policy, opts=self.child)
+        return role, aws.iam.RolePolicy(
+            named(plan, name), role=role.name, policy=policy, opts=self.child
+        )
 
     def _queue(self, watch: WatchPart) -> aws.sqs.Queue:
         """Keep what failed, and tell of it."""
         name = f"{identity(self.plan)}-stop-failed"
         queue = aws.sqs.Queue(
-            "stop-failed",
+            named(self.plan, "stop-failed"),
             name=name,
             message_retention_seconds=KEEP_S,
             tags=tags(self.plan, "stop-failed"),
             opts=self.child,
         )
         aws.cloudwatch.MetricAlarm(
-            "stop-failed",
+            named(self.plan, "stop-failed"),
             name=name,
             alarm_description="The replica's automatic end failed: instances may run on",
             namespace="AWS/SQS",
@@ -127,7 +129,7 @@ class Stop(ComponentResource):
     def _failures(self, runbook: aws.ssm.Document, queue: aws.sqs.Queue) -> None:
         """Send the event of a runbook that did not succeed to the queue."""
         rule = aws.cloudwatch.EventRule(
-            "stop-failed",
+            named(self.plan, "stop-failed"),
             name=f"{identity(self.plan)}-stop-failed",
             description="The runbook of the replica's end did not succeed",
             event_pattern=runbook.name.apply(lambda name: json.dumps(_failed(name))),
@@ -137,13 +139,13 @@ class Stop(ComponentResource):
         )
         both = Output.all(queue=queue.arn, rule=rule.arn)
         policy = aws.sqs.QueuePolicy(
-            "stop-failed",
+            named(self.plan, "stop-failed"),
             queue_url=queue.url,
             policy=both.apply(lambda found: _may_send(**found)),
             opts=self.child,
         )
         aws.cloudwatch.EventTarget(
-            "stop-failed", rule=rule.name, arn=queue.arn, opts=self._after(policy)
+            named(self.plan, "stop-failed"), rule=rule.name, arn=queue.arn, opts=self._after(policy)
         )
 
 

@@ -10,7 +10,7 @@ from pulumi import ComponentResource, Output, ResourceOptions
 from fireflyer.model.replica_plan import ReplicaPlan
 from infra.aws.security import allowing
 from infra.parts import WARN_AT_PERCENT, Mail, WatchPart
-from infra.tags import REPLICA, identity, tags
+from infra.tags import REPLICA, identity, named, tags
 
 BROKEN_AFTER_MINUTES = 5
 
@@ -22,20 +22,27 @@ class Watch(ComponentResource):
 
     def __init__(self, plan: ReplicaPlan, mail: Mail, opts: ResourceOptions) -> None:
         """Declare what watches a plan's replica."""
-        super().__init__("fireflyer:replica:Watch", "watch", None, opts)
+        super().__init__("fireflyer:replica:Watch", named(plan, "watch"), None, opts)
         self.plan, self.child = plan, ResourceOptions(parent=self)
         topic = aws.sns.Topic(
-            "alarms",
+            named(plan, "alarms"),
             name=f"{identity(plan)}-alarms",
             tags=tags(plan, "alarms"),
             opts=self.child,
         )
         aws.sns.TopicPolicy(
-            "alarms", arn=topic.arn, policy=topic.arn.apply(_may_publish), opts=self.child
+            named(plan, "alarms"),
+            arn=topic.arn,
+            policy=topic.arn.apply(_may_publish),
+            opts=self.child,
         )
         if mail is not None:
             aws.sns.TopicSubscription(
-                "alarms", topic=topic.arn, protocol="email", endpoint=mail, opts=self.child
+                named(plan, "alarms"),
+                topic=topic.arn,
+                protocol="email",
+                endpoint=mail,
+                opts=self.child,
             )
         self.told = topic.arn
         self._budget(topic.arn)
@@ -44,7 +51,7 @@ class Watch(ComponentResource):
     def _budget(self, topic: Output[str]) -> None:
         plan = self.plan
         aws.budgets.Budget(
-            "day",
+            named(plan, "day"),
             name=f"{identity(plan)}-day",
             budget_type="COST",
             time_unit="DAILY",
@@ -77,11 +84,11 @@ class Alarms(ComponentResource):
         opts: ResourceOptions,
     ) -> None:
         """Declare the alarms of a plan's hosts."""
-        super().__init__("fireflyer:replica:Alarms", "alarms", None, opts)
+        super().__init__("fireflyer:replica:Alarms", named(plan, "alarms"), None, opts)
         spot = {host.name for host in plan.hosts if host.market == "spot"}
         for host, instance in ids.items():
             aws.cloudwatch.MetricAlarm(
-                host,
+                named(plan, host),
                 name=f"{identity(plan)}-{host}",
                 alarm_description=f"{host} fails the provider's checks",
                 namespace="AWS/EC2",

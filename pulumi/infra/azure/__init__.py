@@ -19,11 +19,12 @@ from infra.azure.security import Security
 from infra.azure.stop import Stop
 from infra.azure.watch import Alarms, Watch
 from infra.parts import Cloud
+from infra.tags import named
 
 
-def provider(plan: ReplicaPlan) -> pulumi.ProviderResource:
+def provider(plan: ReplicaPlan, opts: pulumi.ResourceOptions) -> pulumi.ProviderResource:
     """Return what makes a plan's resources."""
-    return azure.Provider("azure", location=plan.intent.region)
+    return azure.Provider(named(plan, "azure"), location=plan.intent.region, opts=opts)
 
 
 def cloud(plan: ReplicaPlan, opts: pulumi.ResourceOptions) -> Cloud:

@@ -23,6 +23,7 @@ from fireflyer.errors import OperatingError
 from fireflyer.model.provider_facts import ImageFact, ProviderFacts, Quota, Reservation
 from fireflyer.model.replica_plan import ReplicaPlan
 from fireflyer.verify.replica import quotas_of
+from infra.azure.permissions import permissions
 from infra.azure.prices import usd_per_hour
 from infra.tags import identity
 
@@ -99,6 +100,7 @@ class _Asker:
         return ProviderFacts(
             asked_at=datetime.now(UTC),
             account=self.subscription,
+            permissions=permissions(self.subscription, self.group, self.get),
             zones=frozenset({"none", *(zone for sku in skus for zone in _zones(sku))}),
             offered=frozenset(sku["name"] for sku in skus if self._offers(sku)),
             quotas=dict(self._quotas()),

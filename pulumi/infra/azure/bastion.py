@@ -9,7 +9,7 @@ from infra.azure.home import Home
 from infra.azure.machine import Frame, Start, machine
 from infra.azure.network import public_address
 from infra.parts import Ground
-from infra.tags import tags
+from infra.tags import named, tags
 
 
 class Bastion(ComponentResource):
@@ -20,13 +20,13 @@ class Bastion(ComponentResource):
 
     def __init__(self, home: Home, ground: Ground, opts: ResourceOptions) -> None:
         """Declare the bastion of a plan."""
-        super().__init__("fireflyer:replica:Bastion", "bastion", None, opts)
+        super().__init__("fireflyer:replica:Bastion", named(ground.plan, "bastion"), None, opts)
         plan, child = ground.plan, ResourceOptions(parent=self)
         assert plan.bastion is not None
         assert ground.security.bastion is not None
         address = public_address("bastion", home, plan, child)
         interface = net.NetworkInterface(
-            "bastion",
+            named(ground.plan, "bastion"),
             network_interface_name="bastion",
             resource_group_name=home.name,
             location=home.location,

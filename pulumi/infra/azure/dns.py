@@ -8,7 +8,7 @@ from pulumi_azure_native import privatedns
 from fireflyer.model.replica_plan import ReplicaPlan
 from infra.azure.home import Home
 from infra.parts import NAME_TTL_S, NetworkPart
-from infra.tags import tags
+from infra.tags import named, tags
 
 
 class Dns(ComponentResource):
@@ -18,10 +18,10 @@ class Dns(ComponentResource):
         self, home: Home, plan: ReplicaPlan, network: NetworkPart, opts: ResourceOptions
     ) -> None:
         """Declare the zone and the names of a plan."""
-        super().__init__("fireflyer:replica:Dns", "dns", None, opts)
+        super().__init__("fireflyer:replica:Dns", named(plan, "dns"), None, opts)
         child = ResourceOptions(parent=self)
         zone = privatedns.PrivateZone(
-            plan.domain,
+            named(plan, plan.domain),
             private_zone_name=plan.domain,
             resource_group_name=home.name,
             location="Global",
@@ -29,7 +29,7 @@ class Dns(ComponentResource):
             opts=child,
         )
         privatedns.VirtualNetworkLink(
-            "vnet",
+            named(plan, "vnet"),
             virtual_network_link_name="vnet",
             private_zone_name=zone.name,
             resource_group_name=home.name,
@@ -42,7 +42,7 @@ class Dns(ComponentResource):
         for host in plan.hosts:
             for name, address in host.names.items():
                 privatedns.PrivateRecordSet(
-                    name,
+                    named(plan, name),
                     relative_record_set_name=name,
                     private_zone_name=zone.name,
                     resource_group_name=home.name,

@@ -6,7 +6,7 @@ from pulumi import ComponentResource, Output, ResourceOptions
 from pulumi_azure_native import resources
 
 from fireflyer.model.replica_plan import ReplicaPlan
-from infra.tags import identity, tags
+from infra.tags import identity, named, tags
 
 
 class Home(ComponentResource):
@@ -18,10 +18,10 @@ class Home(ComponentResource):
 
     def __init__(self, plan: ReplicaPlan, opts: ResourceOptions) -> None:
         """Declare the resource group of a plan."""
-        super().__init__("fireflyer:replica:Home", "home", None, opts)
+        super().__init__("fireflyer:replica:Home", named(plan, "home"), None, opts)
         self.location = plan.intent.region
         group = resources.ResourceGroup(
-            "replica",
+            named(plan, "replica"),
             resource_group_name=identity(plan),
             location=self.location,
             tags=tags(plan, identity(plan)),

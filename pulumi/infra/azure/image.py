@@ -5,6 +5,7 @@ from __future__ import annotations
 from pulumi import ComponentResource, Output, ResourceOptions
 
 from fireflyer.model.replica_plan import ReplicaPlan
+from infra.tags import named
 
 
 class Image(ComponentResource):
@@ -15,6 +16,6 @@ class Image(ComponentResource):
 
     def __init__(self, plan: ReplicaPlan, opts: ResourceOptions) -> None:
         """Name the image of a plan."""
-        super().__init__("fireflyer:replica:Image", "image", None, opts)
+        super().__init__("fireflyer:replica:Image", named(plan, "image"), None, opts)
         self.id = Output.from_input(plan.intent.image.label)
         self.register_outputs({"id": self.id})

@@ -17,7 +17,7 @@ from fireflyer.model.replica_plan import PlannedHost, PlannedInterface, ReplicaP
 from infra.azure.home import Home
 from infra.boot import user_data
 from infra.parts import Ground
-from infra.tags import tags
+from infra.tags import named, tags
 
 
 class Host(ComponentResource):
@@ -29,7 +29,7 @@ class Host(ComponentResource):
         self, home: Home, ground: Ground, host: PlannedHost, opts: ResourceOptions
     ) -> None:
         """Declare a host of a plan."""
-        super().__init__("fireflyer:replica:Host", host.name, None, opts)
+        super().__init__("fireflyer:replica:Host", named(ground.plan, host.name), None, opts)
         self.home, self.ground, self.host = home, ground, host
         self.child = ResourceOptions(parent=self)
         group, zone = host.group, ground.plan.intent.zone
@@ -51,7 +51,7 @@ class Host(ComponentResource):
         assert found.address is not None
         name = f"{self.host.name}-{found.subnet}"
         return net.NetworkInterface(
-            name,
+            named(self.ground.plan, name),
             network_interface_name=name,
             resource_group_name=self.home.name,
             location=self.home.location,
@@ -102,7 +102,7 @@ def machine(
     """Declare a machine, and return its id."""
     plan, home = frame.ground.plan, frame.home
     return compute.VirtualMachine(
-        name,
+        named(plan, name),
         vm_name=name,
         resource_group_name=home.name,
         location=home.location,

@@ -13,7 +13,7 @@ from pulumi_azure_native import network as net
 
 from fireflyer.model.replica_plan import PlannedSubnet, ReplicaPlan
 from infra.azure.home import Home
-from infra.tags import identity, tags
+from infra.tags import identity, named, tags
 
 
 class Network(ComponentResource):
@@ -24,11 +24,11 @@ class Network(ComponentResource):
 
     def __init__(self, home: Home, plan: ReplicaPlan, opts: ResourceOptions) -> None:
         """Declare the network of a plan."""
-        super().__init__("fireflyer:replica:Network", "network", None, opts)
+        super().__init__("fireflyer:replica:Network", named(plan, "network"), None, opts)
         self.home, self.plan, self.child = home, plan, ResourceOptions(parent=self)
         nat = self._nat() if plan.intent.network.egress == "nat" else None
         vnet = net.VirtualNetwork(
-            "vnet",
+            named(plan, "vnet"),
             virtual_network_name=identity(plan),
             resource_group_name=home.name,
             location=home.location,
@@ -47,7 +47,7 @@ class Network(ComponentResource):
         """Let hosts fetch packages. The address is the translator's; no host has one."""
         address = public_address("nat", self.home, self.plan, self.child)
         return net.NatGateway(
-            "nat",
+            named(self.plan, "nat"),
             nat_gateway_name="nat",
             resource_group_name=self.home.name,
             location=self.home.location,
@@ -63,7 +63,7 @@ def public_address(
 ) -> net.PublicIPAddress:
     """Declare an address that stays."""
     return net.PublicIPAddress(
-        name,
+        named(plan, name),
         public_ip_address_name=name,
         resource_group_name=home.name,
         location=home.location,

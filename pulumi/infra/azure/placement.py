@@ -14,7 +14,7 @@ from pulumi_azure_native import compute
 
 from fireflyer.model.replica_plan import ReplicaPlan
 from infra.azure.home import Home
-from infra.tags import tags
+from infra.tags import named, tags
 
 
 class Placement(ComponentResource):
@@ -24,10 +24,10 @@ class Placement(ComponentResource):
 
     def __init__(self, home: Home, plan: ReplicaPlan, opts: ResourceOptions) -> None:
         """Declare the sets of a plan."""
-        super().__init__("fireflyer:replica:Placement", "placement", None, opts)
+        super().__init__("fireflyer:replica:Placement", named(plan, "placement"), None, opts)
         self.groups = {
             name: compute.AvailabilitySet(
-                name,
+                named(plan, name),
                 availability_set_name=name,
                 resource_group_name=home.name,
                 location=home.location,

@@ -16,7 +16,7 @@ from pulumi_azure_native import network as net
 from fireflyer.model.replica_plan import ReplicaPlan
 from infra.azure.home import Home
 from infra.parts import NetworkPart
-from infra.tags import tags
+from infra.tags import named, tags
 
 SSH, HTTP, HTTPS, NTP = 22, 80, 443, 123
 FIRST, STEP, LAST = 100, 10, 4096
@@ -35,7 +35,7 @@ class Security(ComponentResource):
         self, home: Home, plan: ReplicaPlan, network: NetworkPart, opts: ResourceOptions
     ) -> None:
         """Declare the groups, rules and key of a plan."""
-        super().__init__("fireflyer:replica:Security", "security", None, opts)
+        super().__init__("fireflyer:replica:Security", named(plan, "security"), None, opts)
         self.home, self.plan, self.child = home, plan, ResourceOptions(parent=self)
         self.inside = [str(found.network) for found in plan.subnets if found.kind != "public"]
         self.bastion = self.profile = None
@@ -43,7 +43,7 @@ class Security(ComponentResource):
         if plan.intent.access.kind == "bastion":
             self.bastion = self._group("bastion", list(self._of_bastion()))
         self.key = compute.SshPublicKey(
-            "key",
+            named(plan, "key"),
             ssh_public_key_name="key",
             resource_group_name=home.name,
             location=home.location,
@@ -92,7 +92,7 @@ class Security(ComponentResource):
 
     def _group(self, name: str, rules: list[net.SecurityRuleArgs]) -> Output[str]:
         return net.NetworkSecurityGroup(
-            name,
+            named(self.plan, name),
             network_security_group_name=name,
             resource_group_name=self.home.name,
             location=self.home.location,

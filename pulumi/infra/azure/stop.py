@@ -16,7 +16,7 @@ from fireflyer.render.inventory import Json
 from infra.azure.home import Home
 from infra.azure.watch import metric_alert
 from infra.parts import WatchPart
-from infra.tags import identity, tags
+from infra.tags import identity, named, tags
 
 MANAGEMENT = "https://management.azure.com"
 API_VERSION = "2024-07-01"
@@ -39,11 +39,11 @@ class Stop(ComponentResource):
         self, home: Home, plan: ReplicaPlan, watch: WatchPart, opts: ResourceOptions
     ) -> None:
         """Declare the end of a plan's replica."""
-        super().__init__("fireflyer:replica:Stop", "stop", None, opts)
+        super().__init__("fireflyer:replica:Stop", named(plan, "stop"), None, opts)
         self.home, self.plan, self.child = home, plan, ResourceOptions(parent=self)
         assert plan.expires is not None
         workflow = logic.Workflow(
-            "stop",
+            named(plan, "stop"),
             workflow_name="stop",
             resource_group_name=home.name,
             location=home.location,
@@ -57,7 +57,7 @@ class Stop(ComponentResource):
         principal = workflow.identity.apply(lambda own: own.principal_id if own else "")
         self._allow("stop", principal, MAY_FIND, MAY_STOP)
         hosts = managedidentity.UserAssignedIdentity(
-            "hosts",
+            named(plan, "hosts"),
             resource_name_="hosts",
             resource_group_name=home.name,
             location=home.location,
@@ -72,7 +72,7 @@ class Stop(ComponentResource):
     def _allow(self, name: str, principal: Output[str], *actions: str) -> None:
         plan, home = self.plan, self.home
         role = authorization.RoleDefinition(
-            name,
+            named(plan, name),
             role_name=f"{identity(plan)}-{name}",
             description=f"End of replica {plan.name} of {plan.site}",
             scope=home.id,
@@ -81,7 +81,7 @@ class Stop(ComponentResource):
             opts=self.child,
         )
         authorization.RoleAssignment(
-            name,
+            named(plan, name),
             scope=home.id,
             role_definition_id=role.id,
             principal_id=principal,

@@ -12,7 +12,7 @@ from fireflyer.model.replica import UTC_FORMAT
 from fireflyer.model.replica_plan import ReplicaPlan
 from infra.azure.home import Home
 from infra.parts import WARN_AT_PERCENT, Mail, WatchPart
-from infra.tags import identity, tags
+from infra.tags import identity, named, tags
 
 HOURS_A_DAY = 24
 
@@ -24,11 +24,11 @@ class Watch(ComponentResource):
 
     def __init__(self, home: Home, plan: ReplicaPlan, mail: Mail, opts: ResourceOptions) -> None:
         """Declare what watches a plan's replica."""
-        super().__init__("fireflyer:replica:Watch", "watch", None, opts)
+        super().__init__("fireflyer:replica:Watch", named(plan, "watch"), None, opts)
         self.home, self.plan, self.child = home, plan, ResourceOptions(parent=self)
         receivers = [] if mail is None else [{"name": "owner", "email_address": mail}]
         self.told = monitor.ActionGroup(
-            "alarms",
+            named(plan, "alarms"),
             action_group_name="alarms",
             group_short_name="replica",
             resource_group_name=home.name,
@@ -46,7 +46,7 @@ class Watch(ComponentResource):
         plan = self.plan
         assert plan.expires is not None
         consumption.Budget(
-            "life",
+            named(plan, "life"),
             budget_name=f"{identity(plan)}-life",
             scope=self.home.id,
             category="Cost",
@@ -83,7 +83,7 @@ class Alarms(ComponentResource):
         opts: ResourceOptions,
     ) -> None:
         """Declare the alarms of a plan's hosts."""
-        super().__init__("fireflyer:replica:Alarms", "alarms", None, opts)
+        super().__init__("fireflyer:replica:Alarms", named(plan, "alarms"), None, opts)
         self.home, self.plan, self.child = home, plan, ResourceOptions(parent=self)
         for host, machine in ids.items():
             self._alarm(host, machine, watch.told)
@@ -124,7 +124,7 @@ def metric_alert(
 ) -> None:
     """Declare an alarm, looked at every minute; `criterion` is a fixed threshold of a metric."""
     monitor.MetricAlert(
-        name,
+        named(plan, name),
         rule_name=name,
         resource_group_name=home.name,
         location="Global",

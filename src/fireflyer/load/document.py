@@ -56,7 +56,7 @@ def read(file: Path) -> Document:
         if len(lines) > MOST_KEYS:
             limit = f"has more than {MOST_KEYS:,} keys, aliases counted each time"
             raise _unreadable(file, 1, limit, "state intent, not data")
-        data = _frozen(yaml.load(text, Loader=Loader))  # noqa: S506 - a safe loader
+        data = frozen(yaml.load(text, Loader=Loader))  # noqa: S506 - a safe loader
         twice = _twice(node, "")
     except IntentError:
         raise
@@ -122,10 +122,10 @@ def _twice(node: yaml.Node | None, key: str) -> list[tuple[str, int]]:
     return found
 
 
-def _frozen(data: object) -> object:
+def frozen(data: object) -> object:
     """Return the data with tuples for lists: what the typed models take."""
     if isinstance(data, list):
-        return tuple(_frozen(item) for item in data)
+        return tuple(frozen(item) for item in data)
     if isinstance(data, dict):
-        return {key: _frozen(value) for key, value in data.items()}
+        return {key: frozen(value) for key, value in data.items()}
     return data

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from fireflyer.errors import IntentError, Problem
-from fireflyer.load.document import Document, read
+from fireflyer.load.document import Document, frozen, read
 from fireflyer.load.site import Site, load_site
 from fireflyer.load.typed import parse
 from fireflyer.model.instance import Cloud, Instances, InstanceType, Provider
@@ -25,7 +28,8 @@ SITE_KEY = "replica.of"
 class Replica:
     """A replica's intent, its site, and what a provider rents."""
 
-    stack: str
+    name: str
+    """Of its own, in names and tags at the provider; a stack's only replica has the stack's."""
     document: Document
     intent: ReplicaIntent
     expires: str | None
@@ -36,16 +40,67 @@ class Replica:
 
 
 def load_replica(file: Path) -> Replica:
-    """Read `Pulumi.<stack>.yaml`, the site it names and the instance types.
+    """Read `Pulumi.<stack>.yaml` as it stands, the site it names and the instance types.
+
+    What Pulumi adds, such as values of an environment, is not in it: see `configured_replica`.
 
     Raises:
         IntentError: with everything wrong in the intent and the catalogue; then in the site.
     """
-    problems: list[Problem] = []
-    try:
+    whole = read(file)
+    config = whole.data.get("config") if isinstance(whole.data, Mapping) else None
+    if not isinstance(config, Mapping):
+        config = {}
+    if isinstance(whole.data, Mapping) and whole.data.get("environment"):
+        limit = "adds values that Pulumi's engine alone can read, and it was not asked"
+        remedy = "install the engine (docs/replica.md), or write the values into the file"
+        raise IntentError([whole.problem("environment", None, limit, remedy)])
+    own = {
+        str(key).removeprefix(f"{PROJECT}:"): value
+        for key, value in config.items()
+        if str(key).startswith(f"{PROJECT}:")
+    }
+    return _replica(file, own, _own_lines(whole))
+
+
+def configured_replica(name: str, values: Mapping[str, str], file: Path) -> Replica:
+    """Read a replica from a stack's configuration as Pulumi has it; `file` tells the lines.
+
+    `values` are by whole key, objects as JSON, secrets as plain text: of the stack's file, of
+    another one, of environments, of the project, whatever applies.
+
+    Raises:
+        IntentError: with everything wrong in the intent and the catalogue; then in the site.
+    """
+    own: dict[str, object] = {
+        key.removeprefix(f"{PROJECT}:"): value
+        for key, value in values.items()
+        if key.startswith(f"{PROJECT}:")
+    }
+    if (text := values.get(f"{PROJECT}:replica")) is not None:
+        with suppress(ValueError):
+            own["replica"] = frozen(json.loads(text))
+    lines: Mapping[str, int] = {}
+    with suppress(IntentError):  # without such a file the values are elsewhere
         whole = read(file)
-        document = _own_part(whole)
-        told = f"config.{PROJECT}:{MAIL}" in whole.lines
+        lines = {
+            key: line
+            for key, line in _own_lines(whole).items()
+            if _part(whole.data, f"config.{PROJECT}:{key}") == _part(own, key)
+        }
+    return dataclasses.replace(_replica(file, own, lines), name=name)
+
+
+def _replica(file: Path, own: Mapping[str, object], lines: Mapping[str, int]) -> Replica:
+    problems: list[Problem] = []
+    data = {key: own[key] for key in ("replica", "expires") if key in own}
+    document = Document(file=file, data=data, lines=lines)
+    try:
+        if "replica" not in own:
+            limit = "is missing"
+            remedy = "copy pulumi/Pulumi.smoke.yaml and change it"
+            whole = Document(file=file, data=None, lines={})
+            raise IntentError([whole.problem(f"config.{PROJECT}:replica", None, limit, remedy)])
         parsed = parse(document, ReplicaFile)
     except IntentError as error:
         problems += error.problems
@@ -61,34 +116,38 @@ def load_replica(file: Path) -> Replica:
         remedy = f"use one of {', '.join(known)}"
         raise IntentError([document.problem(SITE_KEY, parsed.replica.of, limit, remedy)])
     return Replica(
-        stack=file.name.removeprefix("Pulumi.").removesuffix(".yaml"),
+        name=file.name.removeprefix("Pulumi.").removesuffix(".yaml"),
         document=document,
         intent=parsed.replica,
         expires=parsed.expires,
-        alarms_told=told,
+        alarms_told=bool(own.get(MAIL)),
         site=load_site(INVENTORY / parsed.replica.of),
         instances=instances,
     )
 
 
-def _own_part(whole: Document) -> Document:
-    """Return what of a stack's file is the replica's, with the lines it has there."""
-    config = whole.data.get("config") if isinstance(whole.data, Mapping) else None
-    prefix = f"{PROJECT}:"
-    if not isinstance(config, Mapping) or f"{prefix}replica" not in config:
-        limit = "is missing"
-        remedy = "copy pulumi/Pulumi.smoke.yaml and change it"
-        raise IntentError([whole.problem(f"config.{prefix}replica", None, limit, remedy)])
-    data = {
-        str(key).removeprefix(prefix): value
-        for key, value in config.items()
-        if str(key) in (f"{prefix}replica", f"{prefix}expires")
-    }
-    start = f"config.{prefix}"
-    lines = {
+def _own_lines(whole: Document) -> Mapping[str, int]:
+    """Return the lines of what of a stack's file is the replica's."""
+    start = f"config.{PROJECT}:"
+    return {
         key.removeprefix(start): line for key, line in whole.lines.items() if key.startswith(start)
     }
-    return Document(file=whole.file, data=data, lines=lines)
+
+
+def _part(data: object, key: str) -> object:
+    """Return a value by its dotted key; `parts` of what has parts, which are compared alone.
+
+    >>> _part({"a": {"b": (5, 6)}}, "a.b.1"), _part({"a": 5}, "a.b"), _part({"a": {"b": 5}}, "a")
+    (6, None, 'parts')
+    """
+    for part in key.split("."):
+        if isinstance(data, Mapping):
+            data = data.get(part)
+        elif isinstance(data, tuple) and part.isdigit() and int(part) < len(data):
+            data = data[int(part)]
+        else:
+            return None
+    return "parts" if isinstance(data, (Mapping, tuple)) else data
 
 
 def load_instances(folder: Path = HARDWARE) -> Instances:

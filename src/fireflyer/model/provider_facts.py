@@ -52,11 +52,23 @@ class RunningMachine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Permissions:
+    """What who raises a replica may not do of what its plan takes."""
+
+    who: str
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Actions by the type of resource that takes them."""
+    unchecked: str = ""
+    """Why it is not known; empty if it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderFacts:
     """What a provider answered about one plan."""
 
     asked_at: datetime
     account: str
+    permissions: Permissions
     zones: frozenset[str]
     """The region's, that this account may use."""
     offered: frozenset[str]

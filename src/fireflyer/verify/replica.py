@@ -28,6 +28,8 @@ class Check:
     what: str
     said: str
     problem: Problem | None = None
+    notice: bool = False
+    """Whether it is told as something to know before going on."""
 
 
 def preflight(plan: ReplicaPlan, facts: ProviderFacts) -> tuple[Check, ...]:
@@ -36,6 +38,7 @@ def preflight(plan: ReplicaPlan, facts: ProviderFacts) -> tuple[Check, ...]:
         *_key(plan),
         *_expiry(plan, facts),
         _alarms(plan),
+        _permissions(plan, facts),
         *_zone(plan, facts),
         *_offers(plan, facts),
         *_quotas(plan, facts),
@@ -76,13 +79,37 @@ def _expiry(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
 
 def _alarms(plan: ReplicaPlan) -> Check:
     """Tell whether anybody is told; it is no reason to refuse."""
-    said = "to the stack's alarm_email"
-    if not plan.alarms_told:
-        said = (
-            "to NOBODY, and the budget's warnings too; to get them: pulumi -C pulumi config set"
-            f" --stack {plan.name} --secret alarm_email you@example.org"
-        )
-    return Check(what="alarms", said=said)
+    if plan.alarms_told:
+        return Check(what="alarms", said="to the stack's alarm_email")
+    said = (
+        "to NOBODY, and the budget's warnings too; to get them: pulumi -C pulumi config set"
+        f" --stack {plan.name} --secret alarm_email you@example.org"
+    )
+    return Check(what="alarms", said=said, notice=True)
+
+
+_RIGHTS: Mapping[Provider, str] = {
+    "aws": "attach the policy that make replica-rights STACK={stack} prints",
+    "azure": "assign the roles that docs/replica.md names, in the subscription",
+}
+
+
+def _permissions(plan: ReplicaPlan, facts: ProviderFacts) -> Check:
+    """Tell what the caller may not do; what could not be checked is said, and refuses nothing."""
+    found, provider = facts.permissions, plan.intent.provider
+    if found.unchecked:
+        said = f"of {found.who} NOT CHECKED: {found.unchecked}"
+        said = f"{said}; a refusal may leave a part of the replica"
+        return Check(what="rights", said=said, notice=True)
+    if not found.missing:
+        return Check(what="rights", said=f"{found.who} may do all that the plan takes")
+    lacks = "; ".join(
+        f"{', '.join(actions)} (for {place})" for place, actions in sorted(found.missing.items())
+    )
+    remedy = _RIGHTS[provider].format(stack=plan.name)
+    limit = f"{found.who} may not {lacks}"
+    problem = _at(plan, "replica.provider", provider, limit, remedy)
+    return Check(what="rights", said="not all that the plan takes", problem=problem)
 
 
 def _zone(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
@@ -279,7 +306,8 @@ def _prices(plan: ReplicaPlan, facts: ProviderFacts) -> Iterator[Check]:
 
 
 def checks_as_text(checks: tuple[Check, ...]) -> str:
-    """Return what the provider was asked, and what it said."""
+    """Return what the provider was asked, and what it said: in order, to be noted, or refused."""
     return "\n".join(
-        f"{'ok' if check.problem is None else 'no':4}{check.what}: {check.said}" for check in checks
+        f"{'no' if check.problem else '!!' if check.notice else 'ok':4}{check.what}: {check.said}"
+        for check in checks
     )

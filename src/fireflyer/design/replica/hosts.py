@@ -127,4 +127,4 @@ def _type(replica: Replica, nodes: ReplicaNodes) -> InstanceType:
 
 def group_name(replica: Replica, zone: str) -> str:
     """Return the name of a zone's placement group."""
-    return f"{replica.intent.of}-{replica.stack}-zone-{zone}"
+    return f"{replica.intent.of}-{replica.name}-zone-{zone}"

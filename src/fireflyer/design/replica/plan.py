@@ -50,7 +50,7 @@ def plan_replica(replica: Replica) -> ReplicaPlan:
     fabric = fabric_of(replica, found, planned, nets)
     by_cluster = intent.placement.kind == "cluster"
     return ReplicaPlan(
-        name=replica.stack,
+        name=replica.name,
         site=intent.of,
         intent=intent,
         cloud=replica.instances.clouds[intent.provider],
@@ -68,6 +68,7 @@ def plan_replica(replica: Replica) -> ReplicaPlan:
 
 
 WHERE = (
+    "replica.provider",
     "replica.zone",
     "replica.compute.instance",
     "replica.storage.instance",
