@@ -82,8 +82,13 @@ def test_the_checks_of_another_replica_do_not_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What operate leaves for its program names the replica."""
-    asked = []
-    monkeypatch.setattr(checks, "ask", lambda plan: asked.append(plan.name) or answer(plan))
+    asked = list[str]()
+
+    def ask(plan: ReplicaPlan) -> Any:
+        asked.append(plan.name)
+        return answer(plan)
+
+    monkeypatch.setattr(checks, "ask", ask)
     file = make_stack(tmp_path / "stack", "pair", READY)
     run_program(file, FakeAws(), tmp_path / "program")
     assert asked == []

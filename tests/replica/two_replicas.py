@@ -1,14 +1,15 @@
 """A program with two replicas in one stack: the second has a name and network of its own."""
 
 import dataclasses
+import importlib
 import json
 from pathlib import Path
-
-import pulumi
+from typing import Any
 
 from fireflyer.load.replica import PROJECT, configured_replica
 from infra.replica import Replica, ReplicaArgs
 
+pulumi: Any = importlib.import_module("pulumi")
 config, file = pulumi.Config(), Path(__file__).with_name(f"Pulumi.{pulumi.get_stack()}.yaml")
 values = {f"{PROJECT}:{key}": config.require(key) for key in ("replica", "expires")}
 first = Replica("first", ReplicaArgs(replica=configured_replica("first", values, file)))

@@ -380,7 +380,7 @@ def test_the_engine_is_asked_for_the_configuration_and_told_the_end(
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     stack = EngineStack(
         name="pair",
-        automation=None,  # type: ignore[arg-type]
+        automation=None,
         environment={"PULUMI_BACKEND_URL": "file:///kept"},
         config_file=config_file,
     )
