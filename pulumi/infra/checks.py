@@ -11,9 +11,7 @@ from fireflyer.errors import IntentError
 from fireflyer.model.provider_facts import ProviderFacts
 from fireflyer.model.replica_plan import ReplicaPlan
 from fireflyer.verify.replica import checks_as_text, preflight
-
-CHECKED = "FIREFLYER_REPLICA_CHECKED"
-"""Environment variable: the replica whose checks have passed a moment ago."""
+from infra.stack import CHECKED
 
 
 def ask(plan: ReplicaPlan) -> ProviderFacts:

@@ -24,6 +24,8 @@ BACKEND = "file://../.replica/state"
 """Where the state is, as pulumi/Pulumi.yaml has it, from that folder."""
 ENGINE = "3.272"
 """The SDK's version in pulumi/requirements.txt; an engine of another may not know its calls."""
+CHECKED = "FIREFLYER_REPLICA_CHECKED"
+"""Environment variable of the program: the replica whose checks have passed a moment ago."""
 Told = Callable[[str], object]
 
 
@@ -94,8 +96,6 @@ class EngineStack:
 
     def _passed(self, name: str) -> None:
         """Tell the program that the checks were made, so that it does not make them again."""
-        from infra.checks import CHECKED
-
         workspace = self.automation.workspace
         workspace.env_vars = {**self.environment, CHECKED: name}
 

@@ -427,3 +427,38 @@ def test_rights_that_cannot_be_checked_are_said_and_refuse_nothing(
         "!!  rights: of arn:aws:iam::123456789012:user/owner NOT CHECKED: the simulation was"
         " refused: AccessDenied; a refusal may leave a part of the replica"
     ) in capsys.readouterr().out.splitlines()
+
+
+def test_the_engine_runs_with_the_file_that_was_named_and_what_was_pending_is_asked_for() -> None:
+    """What was being made when a run was cut off may or may not be there."""
+    called: list[tuple[str, dict[str, Any]]] = []
+    workspace = types.SimpleNamespace(env_vars={})
+
+    class Recorder:
+        """As much of `pulumi.automation.Stack` as is used."""
+
+        def __init__(self) -> None:
+            self.workspace = workspace
+
+        def __getattr__(self, verb: str) -> Any:
+            def call(**more: Any) -> Any:
+                called.append((verb, more))
+                value = types.SimpleNamespace(value={"hosts": {}})
+                return types.SimpleNamespace(outputs={"inventory": value})
+
+            return call
+
+    kept = {"PULUMI_BACKEND_URL": "file:///kept"}
+    stack = EngineStack(name="pair", automation=Recorder(), environment=kept, config_file="/a.yaml")
+    stack.refresh(print)
+    assert workspace.env_vars == {}, "no check has passed"
+    assert stack.up("pair", print) == {"inventory": {"hosts": {}}}
+    assert workspace.env_vars == {**kept, "FIREFLYER_REPLICA_CHECKED": "pair"}
+    stack.preview("other", print)
+    assert workspace.env_vars["FIREFLYER_REPLICA_CHECKED"] == "other"
+    stack.destroy(print)
+    stack.cancel()
+    assert [verb for verb, _ in called] == ["refresh", "up", "preview", "destroy", "cancel"]
+    for verb, more in called:
+        assert more.get("config_file") == (None if verb == "cancel" else "/a.yaml")
+        assert more.get("clear_pending_creates", False) is (verb == "refresh")
