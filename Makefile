@@ -34,7 +34,7 @@ test: setup-test lint ## Lint, unit tests, real software, every role in containe
 	cd stack/haiscale && ../../$(VENV)/mypy --python-executable ../../.venv-stack/bin/python
 	cd stack/hfreduce && ../../.venv-stack/bin/python -m pytest -q
 	cd stack/haiscale && ../../.venv-stack/bin/python -m pytest -q
-	.venv-pulumi/bin/python -m pytest -q tests/replica pulumi/infra
+	.venv-pulumi/bin/python -m pytest -q -n auto --dist loadfile tests/replica pulumi/infra
 	$(VENV)/python -m pytest -q -n auto --dist loadfile tests/prove tests/report
 	$(VENV)/python -m tests.images.molecule
 	$(VENV)/python -m pytest -q tests/lab
@@ -85,19 +85,19 @@ setup-replica:
 
 .PHONY: replica-plan
 replica-plan: setup-replica ## Show a cloud replica, its price, and what the provider says (STACK=)
-	@$(REPLICA) plan "$(STACK)"
+	@$(REPLICA) plan "$(STACK)" $(ARGS)
 
 .PHONY: replica-rights
 replica-rights: setup-replica ## Print what raising a cloud replica takes of rights, as a policy (STACK=)
-	@$(REPLICA) rights "$(STACK)"
+	@$(REPLICA) rights "$(STACK)" $(ARGS)
 
 .PHONY: replica-up
 replica-up: setup-replica ## Raise a cloud replica once every check passed (STACK=)
-	@$(REPLICA) up "$(STACK)"
+	@$(REPLICA) up "$(STACK)" $(ARGS)
 
 .PHONY: replica-down
 replica-down: setup-replica ## Remove a cloud replica, half made or whole (STACK=)
-	@$(REPLICA) down "$(STACK)" $(if $(UNLOCK),--unlock)
+	@$(REPLICA) down "$(STACK)" $(ARGS) $(if $(UNLOCK),--unlock)
 
 .PHONY: clean
 clean: lab-down ## Remove the lab, and everything that was built

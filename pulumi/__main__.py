@@ -13,7 +13,7 @@ sys.path.append(str(HERE.parent / "src"))
 
 from fireflyer.errors import IntentError, OperatingError  # noqa: E402 - after the path
 from fireflyer.load.replica import PROJECT, configured_replica  # noqa: E402
-from infra.checks import refuse_unless_in_order  # noqa: E402
+from infra.checks import checked, refuse_unless_in_order  # noqa: E402
 from infra.replica import Replica, ReplicaArgs, planned  # noqa: E402
 
 
@@ -28,7 +28,8 @@ def main() -> None:
             # A secret: its value is encrypted in the stack's file and in its state.
             mail=config.get_secret("alarm_email"),
         )
-        refuse_unless_in_order(planned(stack, args))
+        if not checked(stack):
+            refuse_unless_in_order(planned(stack, args))
         replica = Replica(stack, args)
     except (IntentError, OperatingError) as error:
         raise pulumi.RunError(f"the replica cannot be built:\n{error}") from None

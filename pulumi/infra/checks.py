@@ -25,6 +25,11 @@ def ask(plan: ReplicaPlan) -> ProviderFacts:
     return facts
 
 
+def checked(name: str) -> bool:
+    """Say whether `make replica-up` runs the program, and has made the checks."""
+    return os.environ.get(CHECKED) == name
+
+
 def refuse_unless_in_order(plan: ReplicaPlan) -> None:
     """Make the checks inside the program, for `pulumi up` and `pulumi preview` as such.
 
@@ -32,8 +37,6 @@ def refuse_unless_in_order(plan: ReplicaPlan) -> None:
         IntentError: with what is wrong.
         OperatingError: the provider cannot be asked.
     """
-    if os.environ.get(CHECKED) == plan.name:
-        return
     checks = preflight(plan, ask(plan))
     pulumi.log.info(checks_as_text(checks))
     for check in checks:

@@ -144,7 +144,7 @@ MEANING = (
     Edit("azure/permissions.py", ", re.IGNORECASE", ""),
     Edit("azure/permissions.py", '"assign/action",', ""),
     Edit("checks.py", "        raise IntentError(problems)", "        pulumi.log.warn(str(problems))"),
-    Edit("checks.py", "os.environ.get(CHECKED) == plan.name", "os.environ.get(CHECKED)"),
+    Edit("checks.py", "os.environ.get(CHECKED) == name", "bool(os.environ.get(CHECKED))"),
     Edit("stack.py", '"config", "--json", "--show-secrets"', '"config", "--json"'),
     Edit("stack.py", '["--config-file", self.config_file] if self.config_file else []', "list[str]()"),
     Edit("stack.py", 'BACKEND = "file://../.replica/state"', 'BACKEND = "file://~"'),

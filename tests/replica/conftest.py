@@ -15,9 +15,13 @@ from tests.replica.fake_engine import FakeEngine, FakeProvider, Graph, run_progr
 from tests.stacks import READY, make_stack
 
 from fireflyer.design.replica import plan_replica
+from fireflyer.load import replica as load
 from fireflyer.load.replica import load_replica
 from fireflyer.model.replica_plan import ReplicaPlan
 
+# The catalogue and the sites are frozen data that no test here changes; they are read once.
+load.load_instances = functools.cache(load.load_instances)
+load.load_site = functools.cache(load.load_site)
 MAIL = "somebody@example.org"
 Ran = tuple[ReplicaPlan, FakeEngine]
 FAKES: Mapping[str, Callable[[], FakeProvider]] = {"aws": FakeAws, "azure": FakeAzure}
