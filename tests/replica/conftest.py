@@ -20,8 +20,8 @@ from fireflyer.load.replica import load_replica
 from fireflyer.model.replica_plan import ReplicaPlan
 
 # The catalogue and the sites are frozen data that no test here changes; they are read once.
-load.load_instances = functools.cache(load.load_instances)
-load.load_site = functools.cache(load.load_site)
+for name in ("load_instances", "load_site"):
+    setattr(load, name, functools.cache(getattr(load, name)))
 MAIL = "somebody@example.org"
 Ran = tuple[ReplicaPlan, FakeEngine]
 FAKES: Mapping[str, Callable[[], FakeProvider]] = {"aws": FakeAws, "azure": FakeAzure}

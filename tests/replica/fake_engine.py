@@ -11,6 +11,7 @@ import asyncio
 import os
 import runpy
 import shutil
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -28,6 +29,9 @@ from tests import fake_stack
 
 PROJECT = "fireflyer-replica"
 PROGRAM = Path(__file__).parents[2] / "pulumi" / "__main__.py"
+# An alias is how the engine finds what a resource was in an older state; there is none here, and
+# azure-native has one for each version of a type's API: the greater part of a run's time.
+setattr(sys.modules["pulumi.resource"], "collapse_alias_to_urn", lambda *_: "")  # noqa: B010
 UNKNOWN = "<unknown>"
 SECRET = "<secret>"
 

@@ -43,8 +43,11 @@ def plan(folder: Path, name: str = "", **changes: Any) -> ReplicaPlan:
     return plan_replica(load_replica(make_stack(folder, "pair", {**READY, **changes}, name=name)))
 
 
-@pytest.mark.parametrize("changes", [{}, OPEN, CLOSED], ids=["as it is", "sessions", "closed"])
-@pytest.mark.parametrize("base", EXAMPLES)
+@pytest.mark.parametrize(
+    ("base", "changes"),
+    [*((base, {}) for base in EXAMPLES), ("pair", OPEN), ("pair", CLOSED)],
+    ids=[*EXAMPLES, "sessions", "closed"],
+)
 def test_every_kind_that_a_program_declares_has_rights(
     base: str, changes: dict[str, Any], run: Run
 ) -> None:
@@ -91,7 +94,7 @@ def test_every_call_that_makes_or_removes_a_kind_is_among_its_rights(
     engine = FakeEngine(moto, preview=False)
     for name, changes in (("rights", {}), ("rights-closed", CLOSED)):
         found = {**READY, "replica.image": {"id": IMAGE}, **changes}
-        file = make_stack(tmp_path / name, "pair", found, name=name)
+        file = make_stack(tmp_path / name, "smoke", found, name=name)
         engine = FakeEngine(moto, preview=False)
         run_program(file, moto, tmp_path / "program", config={"alarm_email": "a@example.org"},
                     engine=engine)  # fmt: skip

@@ -40,7 +40,7 @@ NAMED = {
 
 
 def run_both(base: str, folder: Path, provider: Any) -> FakeEngine:
-    found = {**READY, "replica.image": {"id": IMAGE}} if base == "pair" else dict(READY)
+    found = {**READY, "replica.image": {"id": IMAGE}} if base == "smoke" else dict(READY)
     file = make_stack(folder / "stack", base, found, name="both")
     return run_program(file, provider, folder / "program", program=PROGRAM)
 
@@ -94,7 +94,7 @@ def test_the_end_of_one_leaves_the_other(
 ) -> None:
     """The runbook's script as the document has it, against moto."""
     moto = FakeMoto(endpoint)
-    engine = run_both("pair", tmp_path, moto)
+    engine = run_both("smoke", tmp_path, moto)
     content = engine.graph.of_replica("first").one("aws:ssm/document:Document").inputs["content"]
     (step,) = json.loads(content)["mainSteps"]
     scope: dict[str, Any] = {}
@@ -120,4 +120,3 @@ def test_the_end_of_one_leaves_the_other(
     assert set(ended) == by_replica["first"]
     left = moto.ec2.describe_instances(InstanceIds=sorted(by_replica["second"]))["Reservations"]
     assert {i["State"]["Name"] for r in left for i in r["Instances"]} == {"running"}
-    engine.destroy()
