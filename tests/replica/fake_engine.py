@@ -238,11 +238,12 @@ def run_program(
     engine: FakeEngine | None = None,
     program: Path = PROGRAM,
     more: Mapping[str, str] | None = None,
-    checked: bool = True,
+    checked: str | None = None,
 ) -> FakeEngine:
     """Run `pulumi/__main__.py` as it is, with a stack's file beside it, and return the engine.
 
-    Values of `config` are secrets. `more` are values that are not in the file, or take precedence.
+    `checked` names the replica whose checks have passed; None: the stack's. Values of `config` are
+    secrets. `more` are values that are not in the file, or take precedence.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for source in (program, file):
@@ -262,7 +263,7 @@ def run_program(
     settings.SETTINGS.outputs.clear()
     loop = asyncio.get_event_loop()
     # As operate sets it, once its checks have passed.
-    os.environ["FIREFLYER_REPLICA_CHECKED"] = stack if checked else ""
+    os.environ["FIREFLYER_REPLICA_CHECKED"] = stack if checked is None else checked
     try:
         loop.run_until_complete(
             run_in_stack(lambda: runpy.run_path(str(folder / program.name), run_name="__main__"))

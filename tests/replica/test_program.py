@@ -45,7 +45,7 @@ def test_what_the_checks_refuse_is_not_begun(
     engine = FakeEngine(FakeAws(), preview=preview)
     file = make_stack(tmp_path / "stack", "pair", READY)
     with pytest.raises(Exception, match=r"cannot be built:\n.*us-east-1a does not have it"):
-        run_program(file, FakeAws(), tmp_path / "program", engine=engine, checked=False)
+        run_program(file, FakeAws(), tmp_path / "program", engine=engine, checked="")
     assert engine.graph.resources == []
 
 
@@ -57,7 +57,7 @@ def test_what_the_checks_pass_is_declared_and_told(
     monkeypatch.setattr(checks.pulumi.log, "info", told.append)
     monkeypatch.setattr(checks.pulumi.log, "warn", warned.append)
     file = make_stack(tmp_path / "stack", "pair", READY)
-    engine = run_program(file, FakeAws(), tmp_path / "program", checked=False)
+    engine = run_program(file, FakeAws(), tmp_path / "program", checked="")
     assert len(engine.graph.resources) > 50
     assert "ok  zone: us-east-1a" in told[0]
     (text,) = warned
@@ -74,7 +74,7 @@ def test_a_provider_that_cannot_be_asked_is_an_error(
     engine = FakeEngine(FakeAws(), preview=False)
     file = make_stack(tmp_path / "stack", "pair", READY)
     with pytest.raises(Exception, match="AWS cannot be asked: no credentials"):
-        run_program(file, FakeAws(), tmp_path / "program", engine=engine, checked=False)
+        run_program(file, FakeAws(), tmp_path / "program", engine=engine, checked="")
     assert engine.graph.resources == []
 
 
@@ -92,7 +92,7 @@ def test_the_checks_of_another_replica_do_not_count(
     file = make_stack(tmp_path / "stack", "pair", READY)
     run_program(file, FakeAws(), tmp_path / "program")
     assert asked == []
-    run_program(file, FakeAws(), tmp_path / "program", checked=False)
+    run_program(file, FakeAws(), tmp_path / "program", checked="other")
     assert asked == ["pair"]
 
 

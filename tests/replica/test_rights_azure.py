@@ -31,6 +31,18 @@ def test_every_kind_that_a_program_declares_has_rights(run: Run) -> None:
     _, graph = run("infiniband")
     declared = {f.kind for f in graph.resources if f.kind.startswith("azure-native:")}
     assert declared == set(TYPES) == set(PATHS)
+    # A resource that another one names is joined by it: Azure's "permissions reference", Compute
+    # and Network.
+    assert {
+        action for kind in TYPES for action in actions(kind) if action.endswith("/action")
+    } == {
+        "Microsoft.ManagedIdentity/userAssignedIdentities/assign/action",
+        *(
+            f"Microsoft.Network/{path}/join/action"
+            for path in ("natGateways", "networkInterfaces", "networkSecurityGroups",
+                         "publicIPAddresses", "virtualNetworks", "virtualNetworks/subnets")
+        ),
+    }  # fmt: skip
     for kind, path in PATHS.items():
         assert TYPES[kind].rpartition("/")[2] == path.rpartition("/")[2]
 
