@@ -44,6 +44,7 @@ FIRST = {
     "aws/policy": ("tests/replica/test_rights_aws.py",),
     "aws/permissions": ("tests/replica/test_rights_aws.py",),
     "azure/permissions": ("tests/replica/test_rights_azure.py",),
+    "replica": ("tests/replica/test_two.py", "tests/replica/test_laws.py"),
     "checks": ("tests/replica/test_program.py",),
     "stack": (STACK, OPERATE),
     "tags": ("tests/replica/test_two.py", "tests/replica/test_laws.py"),
