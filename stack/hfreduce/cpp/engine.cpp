@@ -343,7 +343,7 @@ void Engine::count(std::uint64_t g) {
     const bool direct = is_direct(segment_->wanted(g, segment_->local_rank()).signature);
     if (!segment_->add(g)) return;
     if (segment_->shape().networked)
-        segment_->wake_network(0);
+        segment_->wake_network_of(g, kUp);
     else if (segment_->shape().threads > 1 || !direct)
         segment_->wake();  // a small chunk's result waits for no one's sum
 }
@@ -380,8 +380,8 @@ bool Engine::empty() {
         ++drains_;
         if (segment_->drain(drained.g)) {
             segment_->wake_starving();
-            segment_->wake_network(0);
-            segment_->wake_network(1);
+            segment_->wake_network_of(drained.g, kUp);
+            segment_->wake_network_of(drained.g, kDown);
         }
         moved = true;
         if (drained.last) {

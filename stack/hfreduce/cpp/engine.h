@@ -3,7 +3,8 @@
 // An operation's chunks take the two trees in turn, the first of each tree 0, so that the same
 // operation is added up in the same order each time. Chunk g = 2 k + tree is the k-th of a tree.
 // A chunk is filled by every rank of the node, added by all of them, a share each, taken through
-// the trees by the node's network threads where there are other nodes, and drained by every rank.
+// the trees by the node's network threads where there are other nodes (see channel.h), and drained
+// by every rank.
 // Chunks of several operations are under way at once. Whoever waits for an operation drives it; a
 // thread of the engine's drives those that no one waits for.
 #pragma once

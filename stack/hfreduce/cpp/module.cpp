@@ -25,23 +25,32 @@ namespace {
 // One rank's part of a communicator.
 class Core {
   public:
-    Core(int rank, int world_size, int first_rank, const Shape& shape, int segment, int up_event,
-         int down_event, double timeout_s, int spins, bool gdrcopy)
+    // `events`: two for each channel; `devices` and `domains`: one.
+    Core(int rank, int world_size, int first_rank, const Shape& shape, int segment,
+         const std::vector<int>& events, const std::vector<std::string>& devices,
+         const std::vector<int>& domains, double timeout_s, int spins, bool gdrcopy)
         : rank_(rank), first_rank_(first_rank), timeout_s_(timeout_s) {
         segment_ = std::make_shared<Segment>(segment, shape, rank - first_rank);
-        segment_->set_network_events(up_event, down_event);
+        segment_->set_network_events(events);
         engine_ = std::make_shared<Engine>(
             segment_, EngineOptions{rank, world_size, first_rank, timeout_s, spins});
         gpus_ = std::make_unique<Gpus>(segment_, rank, gdrcopy);
-        if (shape.networked && rank == first_rank)
-            network_ = std::make_unique<Network>(segment_, engine_, up_event, down_event);
+        if (rank != first_rank) return;
+        segment_->place(domains);
+        if (!shape.networked) return;
+        std::vector<ChannelOptions> channels;
+        for (int each = 0; each < shape.channels; ++each)
+            channels.push_back({events.at(2 * each + kUp), events.at(2 * each + kDown),
+                                devices.at(each), domains.at(each)});
+        network_ = std::make_unique<Network>(segment_, engine_, channels);
     }
 
     ~Core() { close(); }
 
     py::object addresses() const {
         if (!network_) return py::none();
-        return py::make_tuple(py::bytes(network_->up_address()), py::bytes(network_->down_address()));
+        return py::make_tuple(as_bytes(network_->up_addresses()),
+                              as_bytes(network_->down_addresses()));
     }
 
     void watch(double silence_s, const std::vector<std::tuple<int, int, int, bool>>& links) {
@@ -52,7 +61,8 @@ class Core {
 
     void connect(int node, const std::vector<int>& first_ranks, std::uint64_t job, double silence_s,
                  const std::vector<std::tuple<int, std::vector<int>, std::vector<int>>>& trees,
-                 const std::vector<std::string>& up, const std::vector<std::string>& down) {
+                 const std::vector<std::vector<std::string>>& up,
+                 const std::vector<std::vector<std::string>>& down) {
         NetworkOptions options;
         options.node = node;
         options.first_ranks = first_ranks;
@@ -140,7 +150,6 @@ class Core {
     }
 
     std::uint64_t sent_bytes() const { return network_ ? network_->sent_bytes() : 0; }
-    void place(int numa_node) { segment_->place(numa_node); }
 
   private:
     int rank_;
@@ -152,6 +161,12 @@ class Core {
     std::unique_ptr<Gpus> gpus_;
     std::unique_ptr<Network> network_;
     std::unique_ptr<Monitor> monitor_;
+
+    static py::list as_bytes(const std::vector<std::string>& all) {
+        py::list list;
+        for (const std::string& each : all) list.append(py::bytes(each));
+        return list;
+    }
 
     // A rank whose GPU fails, or that has no driver, cannot go on, so that the others do not wait.
     std::shared_ptr<Mover> mover_of(const Signature& signature, std::uintptr_t in,
@@ -210,11 +225,12 @@ PYBIND11_MODULE(_core, m) {
         .value("barrier", Kind::barrier);
     py::class_<Shape>(m, "Shape")
         .def(py::init([](int local_size, int threads, int depth, std::size_t chunk_bytes,
-                         bool networked, const std::vector<int>& partners) {
-                 return Shape{local_size, threads, depth, chunk_bytes, networked, partners};
+                         bool networked, int channels, const std::vector<int>& partners) {
+                 return Shape{local_size, threads, depth, chunk_bytes, networked, channels, partners};
              }),
              py::kw_only(), py::arg("local_size"), py::arg("threads"), py::arg("depth"),
-             py::arg("chunk_bytes"), py::arg("networked"), py::arg("partners"));
+             py::arg("chunk_bytes"), py::arg("networked"), py::arg("channels"),
+             py::arg("partners"));
     m.def("address", &address);
     m.def("gpu_problem", &gpu_problem);
     m.def("create_segment", &Segment::create);
@@ -224,10 +240,12 @@ PYBIND11_MODULE(_core, m) {
     m.def("set_log_level", &set_log_level);
     const auto released = py::call_guard<py::gil_scoped_release>();
     py::class_<Core>(m, "Core")
-        .def(py::init<int, int, int, const Shape&, int, int, int, double, int, bool>(), py::kw_only(),
-             py::arg("rank"), py::arg("world_size"), py::arg("first_rank"), py::arg("shape"),
-             py::arg("segment"), py::arg("up_event"), py::arg("down_event"), py::arg("timeout_s"),
-             py::arg("spins"), py::arg("gdrcopy"))
+        .def(py::init<int, int, int, const Shape&, int, const std::vector<int>&,
+                      const std::vector<std::string>&, const std::vector<int>&, double, int,
+                      bool>(),
+             py::kw_only(), py::arg("rank"), py::arg("world_size"), py::arg("first_rank"),
+             py::arg("shape"), py::arg("segment"), py::arg("events"), py::arg("devices"),
+             py::arg("domains"), py::arg("timeout_s"), py::arg("spins"), py::arg("gdrcopy"))
         .def("addresses", &Core::addresses)
         .def("watch", &Core::watch, py::kw_only(), py::arg("silence_s"), py::arg("links"))
         .def(
@@ -235,9 +253,14 @@ PYBIND11_MODULE(_core, m) {
             [](Core& core, int node, const std::vector<int>& first_ranks, std::uint64_t job,
                double silence_s,
                const std::vector<std::tuple<int, std::vector<int>, std::vector<int>>>& trees,
-               const std::vector<py::bytes>& up, const std::vector<py::bytes>& down) {
-                core.connect(node, first_ranks, job, silence_s, trees, {up.begin(), up.end()},
-                             {down.begin(), down.end()});
+               const std::vector<std::vector<py::bytes>>& up,
+               const std::vector<std::vector<py::bytes>>& down) {
+                const auto texts = [](const std::vector<std::vector<py::bytes>>& all) {
+                    std::vector<std::vector<std::string>> made;
+                    for (const auto& channel : all) made.emplace_back(channel.begin(), channel.end());
+                    return made;
+                };
+                core.connect(node, first_ranks, job, silence_s, trees, texts(up), texts(down));
             },
             py::kw_only(), py::arg("node"), py::arg("first_ranks"), py::arg("job"),
             py::arg("silence_s"), py::arg("trees"), py::arg("up"), py::arg("down"))
@@ -251,7 +274,6 @@ PYBIND11_MODULE(_core, m) {
         .def("done", &Core::done)
         .def("abort", &Core::abort, released)
         .def("aborted", &Core::aborted)
-        .def("place", &Core::place)
         .def("close", &Core::close, released)
         .def("forget", &Core::forget)
         .def("sent_bytes", &Core::sent_bytes);

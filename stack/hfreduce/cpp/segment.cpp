@@ -13,13 +13,14 @@
 #include <cstring>
 #include <ctime>
 
+#include "domain.h"
 #include "error.h"
 
 namespace hfreduce {
 
 namespace {
 
-constexpr std::uint32_t kMagic = 0x68667201;  // "hfr", layout 1
+constexpr std::uint32_t kMagic = 0x68667202;  // "hfr", layout 2
 constexpr std::size_t kTextBytes = 1024;
 
 std::size_t rounded(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
@@ -31,14 +32,14 @@ struct Segment::Header {
     alignas(64) std::atomic<std::uint32_t> epoch;
     alignas(64) std::atomic<std::uint32_t> waiters;
     std::atomic<std::uint32_t> starving;
-    std::atomic<std::uint32_t> network_sleeps[2];
+    std::atomic<std::uint32_t> network_sleeps[2 * kMaxChannels];
     alignas(64) std::atomic<std::uint32_t> abort_state;  // 0 no, 1 being written, 2 there
     char abort_text[kTextBytes];
     struct alignas(64) Counter {
         std::atomic<std::uint64_t> value;
     };
-    Counter finished[kTrees];
-    Counter sent_up[kTrees];
+    Counter finished[kTrees * kMaxChannels];
+    Counter sent_up[kTrees * kMaxChannels];
     Counter entered[kMaxLocal];
     struct alignas(64) Board {
         PairBoard value;
@@ -76,8 +77,13 @@ int Segment::create(const Shape& shape) {
     if (shape.local_size < 1 || shape.local_size > kMaxLocal)
         throw Error("a node has 1 to " + std::to_string(kMaxLocal) + " ranks, not " +
                     std::to_string(shape.local_size));
-    if (shape.depth < 2 || shape.depth % 2)
-        throw Error("depth must be even and at least 2, not " + std::to_string(shape.depth));
+    if (shape.channels < 1 || shape.channels > kMaxChannels)
+        throw Error("network_threads is 1 to " + std::to_string(kMaxChannels) + ", not " +
+                    std::to_string(shape.channels));
+    if (shape.depth < shape.lanes() || shape.depth % shape.lanes())
+        throw Error("depth is " + std::to_string(shape.depth) + "; with " +
+                    std::to_string(shape.channels) + " network threads it is a multiple of " +
+                    std::to_string(shape.lanes()));
     const int fd = static_cast<int>(
         syscall(SYS_memfd_create, "hfreduce", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (fd < 0) throw Error(std::string("memfd_create: ") + std::strerror(errno));
@@ -113,8 +119,7 @@ Segment::Segment(int fd, const Shape& shape, int local_rank)
 
 Segment::~Segment() {
     munmap(base_, bytes_);
-    for (int event : events_)
-        if (event >= 0) close(event);
+    for (const int event : events_) close(event);
 }
 
 bool Shape::pairs(const Signature& signature) const {
@@ -128,12 +133,14 @@ std::size_t Shape::lower_half(std::size_t bytes) { return std::min(bytes, rounde
 
 PairBoard& Segment::board(int local_rank) const { return header_->boards[local_rank].value; }
 
-void Segment::place(int numa_node) {
+void Segment::place(const std::vector<int>& domains) {
     if (numa_available() < 0 || numa_max_node() < 1) return;
     numa_interleave_memory(inputs_, static_cast<std::size_t>(partials_ - inputs_), numa_all_nodes_ptr);
-    const auto rest = static_cast<std::size_t>(base_ + bytes_ - partials_);
-    if (numa_node >= 0 && numa_node <= numa_max_node())
-        numa_tonode_memory(partials_, rest, numa_node);
+    for (std::uint64_t g = 0; g < static_cast<std::uint64_t>(shape_.depth); ++g) {
+        const int domain = domains.at(shape_.lane(g) / kTrees);
+        for (std::byte* chunk : {partial(g), result(g)})
+            place_memory(chunk - kHeaderBytes, stride(), domain);
+    }
 }
 
 std::size_t Segment::stride() const { return rounded(kHeaderBytes + shape_.chunk_bytes, kPage); }
@@ -169,7 +176,7 @@ bool Segment::drained(std::uint64_t g) const { return counted(slots_[slot(g)].dr
 
 bool Segment::ready(std::uint64_t g) const {
     if (!shape_.networked) return added(g);
-    return finished(g % kTrees).load(std::memory_order_acquire) > g / kTrees;
+    return finished(shape_.lane(g)).load(std::memory_order_acquire) > shape_.turn(g);
 }
 
 bool Segment::free(std::uint64_t g) const {
@@ -177,13 +184,13 @@ bool Segment::free(std::uint64_t g) const {
     const std::uint64_t former = g - shape_.depth;
     if (!drained(former) || !added(former)) return false;
     return !shape_.networked ||
-           sent_up(former % kTrees).load(std::memory_order_acquire) > former / kTrees;
+           sent_up(shape_.lane(former)).load(std::memory_order_acquire) > shape_.turn(former);
 }
 
-std::atomic<std::uint64_t>& Segment::finished(int tree) const {
-    return header_->finished[tree].value;
+std::atomic<std::uint64_t>& Segment::finished(int lane) const {
+    return header_->finished[lane].value;
 }
-std::atomic<std::uint64_t>& Segment::sent_up(int tree) const { return header_->sent_up[tree].value; }
+std::atomic<std::uint64_t>& Segment::sent_up(int lane) const { return header_->sent_up[lane].value; }
 std::atomic<std::uint64_t>& Segment::entered(int local_rank) const {
     return header_->entered[local_rank].value;
 }
@@ -224,20 +231,20 @@ void Segment::wake_starving() const {
     if (header_->starving.load(std::memory_order_seq_cst)) wake();
 }
 
-void Segment::set_network_events(int up, int down) {
-    events_[0] = up;
-    events_[1] = down;
+void Segment::set_network_events(const std::vector<int>& events) { events_ = events; }
+
+std::atomic<std::uint32_t>& Segment::network_sleeps(int channel, int thread) const {
+    return header_->network_sleeps[2 * channel + thread];
 }
 
-std::atomic<std::uint32_t>& Segment::network_sleeps(int thread) const {
-    return header_->network_sleeps[thread];
-}
-
-void Segment::wake_network(int thread) const {
+void Segment::wake_network(int channel, int thread) const {
+    const std::size_t event = 2 * channel + thread;
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (events_[thread] < 0 || !network_sleeps(thread).load(std::memory_order_seq_cst)) return;
+    if (event >= events_.size() ||
+        !network_sleeps(channel, thread).load(std::memory_order_seq_cst))
+        return;
     const std::uint64_t one = 1;
-    [[maybe_unused]] const auto done = write(events_[thread], &one, sizeof one);
+    [[maybe_unused]] const auto done = write(events_[event], &one, sizeof one);
 }
 
 void Segment::abort(const std::string& text) const {
@@ -249,10 +256,9 @@ void Segment::abort(const std::string& text) const {
         header_->abort_state.store(2, std::memory_order_release);
     }
     wake();
-    for (int thread = 0; thread < 2; ++thread) {
+    for (const int event : events_) {
         const std::uint64_t one = 1;
-        if (events_[thread] >= 0)
-            [[maybe_unused]] const auto done = write(events_[thread], &one, sizeof one);
+        [[maybe_unused]] const auto done = write(event, &one, sizeof one);
     }
 }
 

@@ -6,6 +6,9 @@
 // Every chunk of every operation has a number g, from 0 for the life of the communicator, and
 // lies in slot g % depth. A slot's counters only grow: in its k-th use, all n ranks have done a
 // step when its counter stands at (k + 1) * n.
+//
+// Between nodes a chunk belongs to a lane: a tree, and one of the node's network channels. Lanes
+// take the chunks in turn and each has its own slots, so that none waits for another.
 #pragma once
 
 #include <atomic>
@@ -20,15 +23,26 @@ inline constexpr int kTrees = 2;
 inline constexpr std::size_t kHeaderBytes = 128;  // a message's header, just ahead of its chunk
 inline constexpr std::size_t kPage = 4096;
 inline constexpr int kMaxLocal = 64;
+inline constexpr int kMaxChannels = 16;
+inline constexpr int kUp = 0;  // a channel's threads
+inline constexpr int kDown = 1;
 
 struct Shape {
     int local_size = 1;
     int threads = 1;  // that add, of each rank
-    int depth = 8;    // slots; even, so that a slot stays with one tree
+    int depth = 8;    // slots; a multiple of lanes(), so that a slot stays with one lane
     std::size_t chunk_bytes = 1 << 20;
     bool networked = false;  // there are other nodes
+    int channels = 1;        // to them
     // By local rank: whose GPU its own is bridged with. Empty where pairs do not reduce first.
     std::vector<int> partners;
+
+    int lanes() const { return kTrees * channels; }
+    int lane(int tree, int channel) const { return kTrees * channel + tree; }
+    int lane(std::uint64_t g) const { return static_cast<int>(g % lanes()); }
+    // Which chunk of its lane g is, from 0.
+    std::uint64_t turn(std::uint64_t g) const { return g / lanes(); }
+    int slots() const { return depth / lanes(); }  // of a lane
 
     // Whether the pairs reduce what an operation brings before it comes to the host.
     bool pairs(const Signature& signature) const;
@@ -63,8 +77,9 @@ class Segment {
     // Make the file. Raises Error where the kernel has no room.
     static int create(const Shape& shape);
 
-    // Bind the results to the adapter's NUMA node and spread the rest, as in section IV-D1.
-    void place(int numa_node);
+    // Bind what the network sends and receives to NUMA domains, one a channel, -1 where none is
+    // known, and spread the rest, as in section IV-D1.
+    void place(const std::vector<int>& domains);
 
     void* base() const { return base_; }
     std::size_t bytes() const { return bytes_; }
@@ -84,9 +99,9 @@ class Segment {
     bool drained(std::uint64_t g) const;  // every rank has taken the result
     bool ready(std::uint64_t g) const;    // the result is there
     bool free(std::uint64_t g) const;     // chunk g may move into its slot
-    // How far the network is with each tree's chunks.
-    std::atomic<std::uint64_t>& finished(int tree) const;  // results that are there
-    std::atomic<std::uint64_t>& sent_up(int tree) const;   // partial sums no longer needed
+    // How far the network is with each lane's chunks.
+    std::atomic<std::uint64_t>& finished(int lane) const;  // results that are there
+    std::atomic<std::uint64_t>& sent_up(int lane) const;   // partial sums no longer needed
 
     // Count one rank's, or one thread's, step; true if it was the last.
     bool fill(std::uint64_t g);
@@ -106,10 +121,15 @@ class Segment {
     std::atomic<std::uint32_t>& starving() const;
     void wake_starving() const;
 
-    // Wake a thread that sleeps on the network; `thread` 0 sends up, 1 sends down.
-    void set_network_events(int up, int down);
-    void wake_network(int thread) const;
-    std::atomic<std::uint32_t>& network_sleeps(int thread) const;
+    // Wake a thread that sleeps on the network: kUp or kDown of a channel. There is an event for
+    // each: channel 0's two, channel 1's, and so on; they are the segment's to close.
+    void set_network_events(const std::vector<int>& events);
+    void wake_network(int channel, int thread) const;
+    std::atomic<std::uint32_t>& network_sleeps(int channel, int thread) const;
+    // The same for the channel that chunk g takes.
+    void wake_network_of(std::uint64_t g, int thread) const {
+        wake_network(shape_.lane(g) / kTrees, thread);
+    }
 
     // End everything: the first text is kept, and every wait on this node sees it.
     void abort(const std::string& text) const;
@@ -129,7 +149,7 @@ class Segment {
     std::byte* inputs_ = nullptr;
     std::byte* partials_ = nullptr;
     std::byte* results_ = nullptr;
-    int events_[2] = {-1, -1};
+    std::vector<int> events_;
 
     std::size_t stride() const;
     bool counted(const std::atomic<std::uint64_t>& counter, std::uint64_t g, int of_each) const;

@@ -23,9 +23,11 @@ void set_log_level(const std::string& level) {
     require(ucs_global_opts_set_value("LOG_LEVEL", level.c_str()), "its log level");
 }
 
-UcxWorker::UcxWorker() {
+UcxWorker::UcxWorker(const std::string& device) {
     ucp_config_t* config = nullptr;
     require(ucp_config_read(nullptr, nullptr, &config), "its environment variables");
+    if (!device.empty())
+        require(ucp_config_modify(config, "NET_DEVICES", device.c_str()), "the adapter's name");
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
     params.features = UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP;

@@ -23,7 +23,8 @@ void set_log_level(const std::string& level);
 
 class UcxWorker {
   public:
-    UcxWorker();
+    // `device`: UCX's name of the adapter, or several with commas; empty: its environment's.
+    explicit UcxWorker(const std::string& device);
     ~UcxWorker();
     UcxWorker(const UcxWorker&) = delete;
     UcxWorker& operator=(const UcxWorker&) = delete;

@@ -36,6 +36,7 @@ class Shape:
         depth: int,
         chunk_bytes: int,
         networked: bool,
+        channels: int,
         partners: Sequence[int],
     ) -> None: ...
 
@@ -48,13 +49,14 @@ class Core:
         first_rank: int,
         shape: Shape,
         segment: int,
-        up_event: int,
-        down_event: int,
+        events: Sequence[int],
+        devices: Sequence[str],
+        domains: Sequence[int],
         timeout_s: float,
         spins: int,
         gdrcopy: bool,
     ) -> None: ...
-    def addresses(self) -> tuple[bytes, bytes] | None: ...
+    def addresses(self) -> tuple[list[bytes], list[bytes]] | None: ...
     def watch(self, *, silence_s: float, links: Sequence[tuple[int, int, int, bool]]) -> None: ...
     def connect(
         self,
@@ -64,8 +66,8 @@ class Core:
         job: int,
         silence_s: float,
         trees: Sequence[tuple[int, Sequence[int], Sequence[int]]],
-        up: Sequence[bytes],
-        down: Sequence[bytes],
+        up: Sequence[Sequence[bytes]],
+        down: Sequence[Sequence[bytes]],
     ) -> None: ...
     def submit(
         self,
@@ -90,7 +92,6 @@ class Core:
     def done(self, number: int) -> bool: ...
     def abort(self, text: str) -> None: ...
     def aborted(self) -> str: ...
-    def place(self, numa_node: int) -> None: ...
     def close(self) -> None: ...
     def forget(self) -> None: ...
     def sent_bytes(self) -> int: ...

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from hfreduce import _core, addresses, local, rendezvous, tree
+from hfreduce import _core, addresses, channels, local, rendezvous, tree
 from hfreduce.buffers import Buffer, buffer, current_stream
 from hfreduce.errors import HFReduceError
 from hfreduce.rendezvous import NodeInfo, Table
@@ -317,6 +317,7 @@ def _shape(job: JobSettings, said: dict[str, Any]) -> _core.Shape:
         depth=said["depth"],
         chunk_bytes=said["chunk_bytes"],
         networked=job.networked,
+        channels=said["channels"],
         partners=said["partners"],
     )
 
@@ -324,8 +325,9 @@ def _shape(job: JobSettings, said: dict[str, Any]) -> _core.Shape:
 def _core_of(
     job: JobSettings, node: NodeSettings, said: dict[str, Any], descriptors: tuple[int, ...]
 ) -> _core.Core:
-    segment, up_event, down_event = descriptors
-    alone = job.local_size * said["threads"] + 2 * job.networked <= len(os.sched_getaffinity(0))
+    segment, *events = descriptors
+    busy = job.local_size * said["threads"] + 2 * said["channels"] * job.networked
+    alone = busy <= len(os.sched_getaffinity(0))
     try:
         return _core.Core(
             rank=job.rank,
@@ -333,8 +335,11 @@ def _core_of(
             first_rank=job.first_rank,
             shape=_shape(job, said),
             segment=segment,
-            up_event=up_event,
-            down_event=down_event,
+            events=events,
+            devices=channels.devices(node.net_devices, said["channels"], os.environ),
+            domains=channels.domains(
+                node.net_devices, node.adapter_domains, node.numa_node, said["channels"]
+            ),
             timeout_s=node.timeout_s,
             spins=_SPINS if alone else 0,
             gdrcopy=node.gdrcopy,
@@ -365,15 +370,16 @@ def _lead(job: JobSettings, node: NodeSettings, door: local.Door) -> _core.Core:
         "threads": node.threads,
         "depth": node.depth,
         "chunk_bytes": node.chunk_bytes,
+        "channels": node.network_threads if job.networked else 1,
         "partners": node.partners(job.local_size),
     }
     tell_ucx(node, os.environ)
     segment = _core.create_segment(_shape(job, said))
-    events = tuple(os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK) for _ in range(2))
+    wanted = 2 * node.network_threads if job.networked else 0
+    events = tuple(os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK) for _ in range(wanted))
     theirs = tuple(os.dup(each) for each in (segment, *events))
     try:
         core = _core_of(job, node, said, (segment, *events))
-        core.place(node.numa_node)
         links: list[tuple[int, int, int, bool]] = []
         if job.networked:
             links += _meet_nodes(job, node, core)
@@ -399,9 +405,10 @@ def _meet_nodes(
         position=node.position,
         chunk_bytes=node.chunk_bytes,
         depth=node.depth,
+        network_threads=node.network_threads,
         host=socket.gethostname(),
-        up=by_ucx[0],
-        down=by_ucx[1],
+        up=tuple(by_ucx[0]),
+        down=tuple(by_ucx[1]),
     )
     links: list[tuple[int, int, int, bool]] = []
     if job.rank == 0:
@@ -431,6 +438,6 @@ def _connect(job: JobSettings, table: Table, core: _core.Core, silence_s: float)
         job=table.job,
         silence_s=silence_s,
         trees=[(place.parent, list(place.children), list(place.path_to)) for place in places],
-        up=[node.up for node in table.nodes],
-        down=[node.down for node in table.nodes],
+        up=list(zip(*(node.up for node in table.nodes), strict=True)),
+        down=list(zip(*(node.down for node in table.nodes), strict=True)),
     )

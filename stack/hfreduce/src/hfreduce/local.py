@@ -19,10 +19,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hfreduce.channels import MOST_CHANNELS
 from hfreduce.errors import HFReduceError
 from hfreduce.settings import JobSettings
 
 _MOST_BYTES = 64 << 10
+_MOST_DESCRIPTORS = 1 + 2 * MOST_CHANNELS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +32,7 @@ class Shared:
     """What a node's ranks have in common."""
 
     descriptors: tuple[int, ...]
-    """The memory, and what wakes the two network threads; this process's to close."""
+    """The memory, and what wakes each of the network threads; this process's to close."""
     said: dict[str, Any]
     """What the first rank says of them."""
     connection: socket.socket
@@ -153,7 +155,7 @@ def enter(job: JobSettings, timeout_s: float) -> Shared:
     try:
         connection.settimeout(timeout_s + 5)
         connection.sendall(json.dumps(hello).encode())
-        data, descriptors, _, _ = socket.recv_fds(connection, _MOST_BYTES, 3)
+        data, descriptors, _, _ = socket.recv_fds(connection, _MOST_BYTES, _MOST_DESCRIPTORS)
     except OSError as error:
         connection.close()
         raise HFReduceError(

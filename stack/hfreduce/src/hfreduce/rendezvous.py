@@ -26,8 +26,8 @@ from hfreduce.errors import HFReduceError
 STRANGER_S = 5.0
 STRANGERS = 128
 """Connections at a time that have not shown the secret."""
-_NODE_BYTES = 16 << 10
-_TABLE_BYTES = 16 << 20
+_NODE_BYTES = 128 << 10
+_TABLE_BYTES = 128 << 20
 _NONCE_BYTES = 32
 
 
@@ -42,18 +42,19 @@ class NodeInfo:
     position: int
     chunk_bytes: int
     depth: int
+    network_threads: int
     host: str
-    up: bytes
-    """UCX address of its thread that receives from below."""
-    down: bytes
-    """UCX address of its thread that receives from above."""
+    up: tuple[bytes, ...]
+    """UCX addresses of its threads that receive from below, by channel."""
+    down: tuple[bytes, ...]
+    """UCX addresses of its threads that receive from above, by channel."""
 
     def as_json(self) -> dict[str, Any]:
         """Return what from_json() reads."""
         plain = {name: getattr(self, name) for name in self.__slots__}
         return plain | {
-            "up": base64.b64encode(self.up).decode(),
-            "down": base64.b64encode(self.down).decode(),
+            "up": [base64.b64encode(each).decode() for each in self.up],
+            "down": [base64.b64encode(each).decode() for each in self.down],
         }
 
     @classmethod
@@ -65,9 +66,12 @@ class NodeInfo:
         """
         try:
             values = {name: said[name] for name in cls.__slots__}
-            values["up"] = base64.b64decode(values["up"])
-            values["down"] = base64.b64decode(values["down"])
-            numbers = ("first_rank", "ranks", "world_size", "position", "chunk_bytes", "depth")
+            for side in ("up", "down"):
+                values[side] = tuple(base64.b64decode(each) for each in values[side])
+                if len(values[side]) != values["network_threads"]:
+                    raise ValueError
+            numbers = ("first_rank", "ranks", "world_size", "position", "chunk_bytes", "depth",
+                       "network_threads")  # fmt: skip
             if any(type(values[name]) is not int for name in numbers):
                 raise TypeError
             if any(type(values[name]) is not str for name in ("zone", "host")):
@@ -203,6 +207,12 @@ def _contradiction(gathering: _Gathering, node: NodeInfo) -> str:
         return (
             f"rank {node.first_rank} on {node.host} says that there are {node.world_size} ranks,"
             f" rank 0 that there are {own.world_size}"
+        )
+    if node.network_threads != own.network_threads:
+        return (
+            f"rank {node.first_rank} on {node.host} has network_threads {node.network_threads},"
+            f" rank 0 {own.network_threads}; set them alike, also where they follow from the"
+            " number of adapters"
         )
     if (node.chunk_bytes, node.depth) != (own.chunk_bytes, own.depth):
         return (

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hfreduce import channels
 from hfreduce.errors import HFReduceError
 from hfreduce.node_profile import NodeProfile, ProfileError, profile_from
 
@@ -26,7 +27,7 @@ MOST_CHUNK_BYTES = 64 << 20
 _KEYS = {
     "net_devices", "numa_node", "service_level", "traffic_class", "zone", "position",
     "timeout_s", "silence_s", "threads", "chunk_bytes", "depth", "profile",
-    "nvlink_pairs", "interface",
+    "nvlink_pairs", "interface", "network_threads",
 }  # fmt: skip
 
 
@@ -52,8 +53,12 @@ class NodeSettings:
     threads: int = 1
     """That add, of each rank."""
     chunk_bytes: int = 512 << 10
-    depth: int = 8
-    """Chunks under way; even."""
+    depth: int = channels.LEAST_DEPTH
+    """Chunks under way; a multiple of 2 x network_threads."""
+    network_threads: int = 1
+    """Channels to other nodes: pairs of threads, of which one adds and sends up the trees."""
+    adapter_domains: tuple[int, ...] = ()
+    """NUMA domains of the adapters by the node's profile, in the order of `net_devices`."""
     gdrcopy: bool = True
     """Whether a GPU's small tensors go by GDRCopy, where it is installed."""
     nvlink_pairs: tuple[tuple[int, int], ...] = ()
@@ -172,10 +177,11 @@ def node_settings(path: Path | None = None) -> NodeSettings:
         values["net_devices"] = tuple(values["net_devices"])
     try:
         values["nvlink_pairs"] = tuple(map(tuple, values["nvlink_pairs"]))
-        found = _checked(replace(NodeSettings(), **values), str(file))
+        found = _with_channels(replace(NodeSettings(), **values), frozenset(values))
+        found = _checked(found, str(file))
     except TypeError as error:
         raise HFReduceError(f"{file}: a value is of a wrong kind: {error}") from None
-    return _overridden(found)
+    return _overridden(found, frozenset(values))
 
 
 def node_profile(path: Path | None = None) -> NodeProfile | None:
@@ -192,13 +198,17 @@ def node_profile(path: Path | None = None) -> NodeProfile | None:
 def _of_profile(said: Mapping[str, Any], file: Path) -> dict[str, Any]:
     """Return the settings that follow from the node's hardware: rank i of a node has GPU i."""
     if not said.get("profile"):
-        return {"nvlink_pairs": ()}
+        return {"nvlink_pairs": ()}  # the one key that is always there
     try:
         profile = profile_from(said["profile"])
     except ProfileError as error:
         raise HFReduceError(f"{file}: {error}") from None
     pairs = profile.nvlink_pairs if profile.nvlink_reduction else ()
-    return {"gdrcopy": profile.gdrcopy, "nvlink_pairs": pairs}
+    return {
+        "gdrcopy": profile.gdrcopy,
+        "nvlink_pairs": pairs,
+        "adapter_domains": tuple(nic.numa for nic in profile.nics),
+    }
 
 
 def _file(path: Path | None) -> tuple[Path, dict[str, Any]]:
@@ -219,9 +229,21 @@ def _file(path: Path | None) -> tuple[Path, dict[str, Any]]:
     return file, said
 
 
-def _overridden(settings: NodeSettings) -> NodeSettings:
+def _with_channels(settings: NodeSettings, given: frozenset[str]) -> NodeSettings:
+    """Return the settings with what nobody gave of `network_threads` and `depth`."""
+    adapters = len(settings.net_devices) or len(settings.adapter_domains)
+    threads, depth = settings.network_threads, settings.depth
+    if "network_threads" not in given:
+        threads = channels.default_channels(adapters, depth if "depth" in given else None)
+    if "depth" not in given and 1 <= threads <= channels.MOST_CHANNELS:
+        depth = channels.default_depth(threads)
+    return replace(settings, network_threads=threads, depth=depth)
+
+
+def _overridden(settings: NodeSettings, given: frozenset[str]) -> NodeSettings:
     numbers = {"threads": int, "chunk_bytes": int, "depth": int, "timeout_s": float,
-               "silence_s": float, "position": int, "numa_node": int}  # fmt: skip
+               "silence_s": float, "position": int, "numa_node": int,
+               "network_threads": int}  # fmt: skip
     changed: dict[str, Any] = {}
     for key, kind in numbers.items():
         if text := os.environ.get(f"HFREDUCE_{key.upper()}"):
@@ -239,10 +261,22 @@ def _overridden(settings: NodeSettings) -> NodeSettings:
             raise HFReduceError(
                 f"HFREDUCE_NVLINK_PAIRS is {pairs!r}; write [[0, 1], [2, 3]]"
             ) from None
-    return _checked(replace(settings, **changed), "the environment")
+    settings = _with_channels(replace(settings, **changed), given | frozenset(changed))
+    return _checked(settings, "the environment")
 
 
 def _checked(settings: NodeSettings, where: str) -> NodeSettings:
+    if not 1 <= settings.network_threads <= channels.MOST_CHANNELS:
+        raise HFReduceError(
+            f"{where}: network_threads is {settings.network_threads}; it is 1 to"
+            f" {channels.MOST_CHANNELS}"
+        )
+    if settings.network_threads > 1 and settings.depth % channels.lanes(settings.network_threads):
+        raise HFReduceError(
+            f"{where}: depth is {settings.depth}; with network_threads"
+            f" {settings.network_threads} it is a multiple of"
+            f" {channels.lanes(settings.network_threads)}, or leave it out"
+        )
     if settings.depth < 2 or settings.depth % 2 or settings.depth > 64:
         raise HFReduceError(f"{where}: depth is {settings.depth}; it is even, from 2 to 64")
     if not 4096 <= settings.chunk_bytes <= MOST_CHUNK_BYTES or settings.chunk_bytes % 4096:
