@@ -62,6 +62,7 @@ std::unique_ptr<Lane> Gpus::lane(const std::shared_ptr<Gpu>& gpu, Side side, con
 
 std::shared_ptr<Mover> Gpus::mover(const Signature& signature, const void* in, const void* out,
                                    cuda::Stream stream) {
+    const std::lock_guard<std::mutex> lock(mutex_);
     const std::shared_ptr<Gpu> gpu = gpu_of(in);
     if (out != in && gpu_of(out) != gpu) throw Error("the array and out lie on different GPUs");
     const auto start = std::make_shared<Mark>(gpu, stream);
@@ -76,11 +77,16 @@ std::shared_ptr<Mover> Gpus::mover(const Signature& signature, const void* in, c
 }
 
 void Gpus::follow(const void* out, cuda::Stream stream) {
-    const std::shared_ptr<Gpu> gpu = gpu_of(out);
+    std::shared_ptr<Gpu> gpu;
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        gpu = gpu_of(out);
+    }
     Mark(gpu, gpu->stream(Side::out)).before(stream);
 }
 
 void Gpus::settle() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
     for (const auto& [context, gpu] : gpus_) gpu->settle();
 }
 

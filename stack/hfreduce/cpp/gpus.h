@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 
 #include "gdrcopy.h"
 #include "gpu.h"
@@ -11,6 +12,7 @@
 
 namespace hfreduce {
 
+// For several threads at a time: one asks for operations while others have streams wait.
 class Gpus {
   public:
     // `windows`: whether small tensors go by GDRCopy, where it is installed.
@@ -30,6 +32,7 @@ class Gpus {
     std::shared_ptr<Segment> segment_;
     int rank_;
     bool windowed_;
+    mutable std::mutex mutex_;  // of all below
     std::weak_ptr<Registered> registered_;  // the GPUs', so that it ends within a context
     std::map<cuda::Context, std::shared_ptr<Gpu>> gpus_;
     Windows windows_;

@@ -33,6 +33,7 @@ def build_fakes(folder: Path) -> dict[str, str]:
             + [str(_HERE / "fake_cuda" / part) for part in parts]
             + ["-o", str(folder / library), "-ldl"],
             check=True,
+            env={key: value for key, value in os.environ.items() if key != "LD_PRELOAD"},
         )
     return {
         "HFREDUCE_LIBCUDA": str(folder / "fake_libcuda.so"),
@@ -67,9 +68,18 @@ class Device:
         self.call("cuDeviceGetCount", ctypes.byref(count))
         local_rank = int(os.environ["LOCAL_RANK"])
         self.ordinal = local_rank % count.value if ordinal is None else ordinal
-        context = ctypes.c_void_p()
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self.ordinal)
-        self.call("cuCtxSetCurrent", context)
+        self._context = ctypes.c_void_p()
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), self.ordinal)
+        self.take()
+
+    @property
+    def context(self) -> int:
+        """Its address."""
+        return self._context.value or 0
+
+    def take(self) -> None:
+        """Make its context the calling thread's."""
+        self.call("cuCtxSetCurrent", self._context)
 
     def call(self, name: str, *arguments: Any) -> None:
         """Call the driver."""

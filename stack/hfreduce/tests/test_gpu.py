@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +203,40 @@ def _by_stream(_pipe: Any) -> None:
 
 def test_a_stream_waits_for_the_result(fakes: dict[str, str]) -> None:
     run(_by_stream, 2, 2, environment=fakes | {"FAKE_CUDA_COPY_US": "100000"})
+
+
+def _hammer(_pipe: Any, devices: int) -> None:
+    import hfreduce
+
+    # In this order a new context is on the way to those before it, in a map by address, so that
+    # a thread sanitizer sees who reads it too early (see sanitize.py).
+    local = sorted((Device(ordinal) for ordinal in range(devices)), key=lambda each: -each.context)
+    arrays = []
+    for device in local:
+        device.take()
+        arrays.append(device.array(np.full(9000, float(int(os.environ["RANK"])))))
+
+    def follow(device: Device, work: hfreduce.Work) -> None:
+        device.take()
+        while not work.done():
+            work.wait_stream(0)
+
+    with hfreduce.Communicator() as job, ThreadPoolExecutor(4) as pool:
+        followed = []
+        for device, array in zip(local, arrays, strict=True):
+            device.take()  # each operation meets a device that was not seen before
+            followed.append(pool.submit(follow, device, job.allreduce(array, wait=False)))
+            time.sleep(0.005)
+        for device, array, done in zip(local, arrays, followed, strict=True):
+            done.result()
+            device.take()
+            assert (array.numpy() == 1).all()
+
+
+def test_several_threads_have_streams_wait(fakes: dict[str, str]) -> None:
+    slow = {"FAKE_CUDA_DEVICES": "12", "FAKE_CUDA_COPY_US": "5000"}
+    slow["FAKE_CUDA_QUERY_US"] = "2000"  # a second thread comes meanwhile
+    run(_hammer, 2, 2, 12, environment=fakes | slow)
 
 
 def _mixed(_pipe: Any, odd: int) -> None:

@@ -1,6 +1,7 @@
 // The part of the CUDA driver's interface that hfreduce and its tests call, on processors.
 //
-// FAKE_CUDA_DEVICES: how many there are; FAKE_CUDA_COPY_US: what a copy takes at least;
+// FAKE_CUDA_DEVICES: how many there are; FAKE_CUDA_COPY_US: what a copy takes at least, and
+// FAKE_CUDA_QUERY_US a question about a pointer;
 // FAKE_CUDA_TRACE: see fake_memory.h; FAKE_CUDA_FAIL, "rank:call:n:code": the n-th of these calls
 // of a rank fails; as call `step`, the n-th that a stream does, which the context never forgets.
 
@@ -199,6 +200,7 @@ int cuMemcpyHtoD_v2(std::uint64_t to, const void* from, std::size_t bytes) {
 int cuPointerGetAttribute(void* out, int attribute, std::uint64_t pointer) {
     BEGIN;
     const fake::Place place = fake::find(pointer, 1);
+    if (const int least_us = number("FAKE_CUDA_QUERY_US", 0)) usleep(least_us);
     if (!place.at) return 1;
     if (attribute == 1) *static_cast<void**>(out) = place.context;
     else if (attribute == 2) *static_cast<unsigned*>(out) = 2;
