@@ -233,6 +233,17 @@ PYBIND11_MODULE(_core, m) {
              py::arg("partners"));
     m.def("address", &address);
     m.def("gpu_problem", &gpu_problem);
+    m.def(
+        "reduce",
+        [](Dtype dtype, Op op, const std::vector<std::uintptr_t>& inputs, std::uintptr_t out,
+           std::size_t count) {
+            std::vector<const void*> from;
+            for (const std::uintptr_t each : inputs) from.push_back(reinterpret_cast<const void*>(each));
+            reduce(dtype, op, from.data(), static_cast<int>(from.size()),
+                   reinterpret_cast<void*>(out), count);
+        },
+        py::call_guard<py::gil_scoped_release>(), py::arg("dtype"), py::arg("op"),
+        py::arg("inputs"), py::arg("out"), py::arg("count"));
     m.def("create_segment", &Segment::create);
     m.def("instruction_set", &instruction_set);
     m.def("use_instruction_set", &use_instruction_set);

@@ -127,6 +127,18 @@ def test_an_adapter_counts_on_a_port_that_it_shares() -> None:
     assert limit.gbytes_per_s == pytest.approx(60 / (2 + 4 / 8))
 
 
+def test_threads_that_add_limit_by_what_each_was_measured_at(node: NodeProfile) -> None:
+    """Of 5 nodes or more one adds half of the data from 3 inputs: 2 times read and written."""
+    measured = replace(node, add_gbytes_per_s=18.0)
+    assert "network threads" not in rates(bound(node))
+    assert rates(bound(measured))["network threads"] == 9.0
+    assert rates(bound(measured, network_threads=2))["network threads"] == 18.0
+    assert rates(bound(measured, nodes=2))["network threads"] == 12.0
+    assert "network threads" not in rates(bound(measured, nodes=1))
+    two = replace(measured, nics=node.nics * 2)
+    assert rates(bound(two))["network threads"] == 18.0
+
+
 def test_ranks_without_gpus_share_the_memory_alone() -> None:
     profile = NodeProfile(name="cpus", memory_gbytes_per_s=40.0)
     assert rates(bound(profile, nodes=1, ranks=4)) == {"memory": 5.0}
@@ -150,6 +162,7 @@ def test_nothing_known_is_no_bound() -> None:
         ({"gpus": [{"numa": -1, "root_port": 0}]}, "numa is -1; it must be a number from 0"),
         ({"nics": [{"gbit_per_s": None}]}, "gbit_per_s is None; it must be more than 0"),
         ({"memory_gbytes_per_s": 0}, "memory_gbytes_per_s is 0; it must be more than 0, or null"),
+        ({"add_gbytes_per_s": 0}, "add_gbytes_per_s is 0; it must be more than 0, or null"),
         ({"gdrcopy": 1}, "profile.gdrcopy is 1; it must be true or false"),
         ({"nvlink_pairs": [[0, 1], [1, 2]]}, "a GPU is in one pair at most"),
         ({"nvlink_pairs": [[0, 8]]}, "numbered from 0 as in profile.gpus"),

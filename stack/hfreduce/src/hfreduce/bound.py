@@ -34,6 +34,13 @@ go down once; we let both share the 37.5 GB/s (ours): GPU5 and GPU6 behind one p
 37.5 / 4 = 9.4 GB/s, where the paper measured a little over 8 and names this port as the cause.
 An adapter that has its port for itself is not counted: the paper takes it at line rate both ways.
 
+Threads that add between nodes: where the data of a tree is joined, half of all data is read
+three times and written once, or read twice and written once in both trees of 4 nodes or fewer:
+1.5 times the data for 2 nodes, at most 2 times for more (not published; counted here as
+`added` + 1). The rate of one core is `add_gbytes_per_s` of the profile, from `python -m
+hfreduce.bench.network_threads`; without it there is no such limit. What UCX and the kernel cost
+a thread is not in it, so it is an upper bound.
+
 Arrays that processors have, in a node without GPUs or with, are read once and their results
 written once for every rank, if all between stays in caches (ours).
 """
@@ -47,6 +54,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from hfreduce.channels import MOST_CHANNELS, default_channels
 from hfreduce.node_profile import NodeProfile, ProfileError, profile_from
 
 MANY_NODES = 5
@@ -80,11 +88,13 @@ def bound(
     nodes: int = MANY_NODES,
     ranks: int | None = None,
     on_gpus: bool = True,
+    network_threads: int | None = None,
 ) -> Bound:
     """Return the limits of an allreduce over `nodes` such nodes with `ranks` on each.
 
     Without `ranks` there is one a GPU; rank i has GPU i, and round again if there are more.
     `on_gpus` is false for arrays that the processors have, whatever else is in the node.
+    `network_threads` is that setting of the nodes; one an adapter, as there, by default.
     """
     if nodes < 1:
         raise ProfileError(f"nodes is {nodes}; it must be at least 1")
@@ -96,6 +106,7 @@ def bound(
     found = [
         _memory(profile, devices, nodes) if devices else _host_memory(profile, count),
         _network(profile, nodes),
+        _adding(profile, nodes, network_threads or default_channels(len(profile.nics), None)),
         _root_port(profile, devices, nodes),
     ]
     limits = [limit for limit in found if limit is not None]
@@ -162,6 +173,19 @@ def _network(profile: NodeProfile, nodes: int) -> Limit | None:
     )
 
 
+def _adding(profile: NodeProfile, nodes: int, threads: int) -> Limit | None:
+    if profile.add_gbytes_per_s is None or nodes == 1:
+        return None
+    _, added = between_nodes(nodes)
+    crossed = added + 1
+    return Limit(
+        name="network threads",
+        gbytes_per_s=threads * profile.add_gbytes_per_s / crossed,
+        why=f"{profile.add_gbytes_per_s:g} GB/s by each of {threads} that add, {crossed:g} times"
+        " the data read and written",
+    )
+
+
 def _root_port(profile: NodeProfile, devices: Sequence[int], nodes: int) -> Limit | None:
     if profile.root_port_gbytes_per_s is None or not devices:
         return None
@@ -201,11 +225,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("profile", type=Path, help="a node's profile or its node.json")
     parser.add_argument("--nodes", type=int, default=MANY_NODES, help="nodes of the job")
     parser.add_argument("--ranks-per-node", type=int, help="one a GPU if it is not given")
+    parser.add_argument(
+        "--network-threads", type=int, choices=range(1, MOST_CHANNELS + 1), metavar="N",
+        help="as in the node's settings; one an adapter if it is not given",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     asked = parser.parse_args(arguments)
     try:
         profile = profile_from(json.loads(asked.profile.read_text()))
-        found = bound(profile, nodes=asked.nodes, ranks=asked.ranks_per_node)
+        found = bound(
+            profile,
+            nodes=asked.nodes,
+            ranks=asked.ranks_per_node,
+            network_threads=asked.network_threads,
+        )
     except (OSError, ValueError) as error:
         print(f"hfreduce.bound: {asked.profile}: {error}", file=sys.stderr)
         return 2

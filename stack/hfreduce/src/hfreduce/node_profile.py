@@ -42,6 +42,8 @@ class NodeProfile:
     memory_gbytes_per_s: float | None = None
     """Practical, of the whole node."""
     root_port_gbytes_per_s: float | None = None
+    add_gbytes_per_s: float | None = None
+    """Read and written by one core that adds three float32 inputs, measured on such a node."""
     gdrcopy: bool = False
     nvlink_reduction: bool = False
     """Whether the pairs reduce over NVLink first."""

@@ -54,6 +54,14 @@ def run(
     Raises:
         RunError: a process failed, or took more than LIMIT_S.
     """
+    measured = measure(library, layout, nodes, sizes, seconds)
+    return {size: line["seconds"] for size, line in measured.items()}
+
+
+def measure(
+    library: str, layout: Layout, nodes: Nodes | None, sizes: Sequence[int], seconds: float
+) -> dict[int, dict[str, float]]:
+    """Return all that the worker prints of each size; arguments and errors as run()."""
     worker = [sys.executable, "-m", "hfreduce.bench.worker", library, "--bytes",
               *map(str, sizes), "--seconds", str(seconds)]  # fmt: skip
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HFREDUCE_SECRET": secrets.token_hex(16)}
@@ -99,7 +107,7 @@ def _times(
     commands: Sequence[Sequence[str]],
     environment: dict[str, str],
     sizes: Sequence[int],
-) -> Times:
+) -> dict[int, dict[str, float]]:
     running = [
         subprocess.Popen(  # noqa: S603
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -119,7 +127,7 @@ def _times(
                 process.terminate()
                 process.wait()
     lines = [json.loads(line) for out, _ in said for line in out.splitlines() if line[:1] == "{"]
-    found = {int(line["bytes"]): float(line["seconds"]) for line in lines}
+    found = {int(line["bytes"]): line for line in lines}
     if any(process.returncode for process in running) or set(found) != set(sizes):
         errors = dict.fromkeys(err.strip().splitlines()[-1] for _, err in said if err.strip())
         raise RunError(f"{library} failed: {' | '.join(errors) or 'it said nothing'}")

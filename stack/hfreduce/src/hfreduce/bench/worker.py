@@ -1,7 +1,8 @@
 """One rank of a measurement: `python -m hfreduce.bench.worker LIBRARY ... `.
 
-Rank 0 prints a JSON object a size: `bytes` and `seconds`, those of one allreduce on the slowest
-rank.
+Rank 0 prints a JSON object a size: `bytes`, and of one allreduce `seconds` on the slowest rank and
+`network_cpu_seconds`, what HFReduce's network threads were on a processor, at the node where
+that is most.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -41,20 +43,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _measure(job: Library, sizes: Sequence[int], seconds: float) -> None:
     for size_bytes in sizes:
         if size_bytes == RECIPE_BYTES:
-            once = _recipe(job, seconds)
+            once, network = _recipe(job, seconds)
         else:
-            once = _whole(job, size_bytes, seconds)
+            once, network = _whole(job, size_bytes, seconds)
         if job.rank == 0:
-            print(json.dumps({"bytes": size_bytes, "seconds": once}), flush=True)
+            line = {"bytes": size_bytes, "seconds": once, "network_cpu_seconds": network}
+            print(json.dumps(line), flush=True)
     job.close()
 
 
-def _whole(job: Library, size_bytes: int, seconds: float) -> float:
+def _whole(job: Library, size_bytes: int, seconds: float) -> tuple[float, float]:
     array = np.zeros(size_bytes // 4, np.float32)
     return _time(job, lambda: job.allreduce(array), seconds)
 
 
-def _recipe(job: Library, seconds: float) -> float:
+def _recipe(job: Library, seconds: float) -> tuple[float, float]:
     arrays = [np.zeros(RECIPE_ELEMENTS, np.float32) for _ in range(RECIPE_TENSORS)]
 
     def step() -> None:
@@ -64,20 +67,31 @@ def _recipe(job: Library, seconds: float) -> float:
     return _time(job, step, seconds)
 
 
-def _time(job: Library, step: Callable[[], None], seconds: float) -> float:
-    """Return the time of one step, on the slowest rank, over as many as fit the seconds."""
+def _time(job: Library, step: Callable[[], None], seconds: float) -> tuple[float, float]:
+    """Return the time of one step, over as many as fit the seconds: see the module."""
     step()
-    once = max(_repeat(job, step, 1), 1e-6)
+    once = max(_repeat(job, step, 1)[0], 1e-6)
     times = round(min(_MOST_TIMES, max(2, seconds / once)))
     return _repeat(job, step, times)
 
 
-def _repeat(job: Library, step: Callable[[], None], times: int) -> float:
+def _repeat(job: Library, step: Callable[[], None], times: int) -> tuple[float, float]:
     job.barrier()
-    started_s = time.perf_counter()
+    began_s, started_s = _network_cpu_s(), time.perf_counter()
     for _ in range(times):
         step()
-    return slowest(job, (time.perf_counter() - started_s) / times)
+    once_s = (time.perf_counter() - started_s) / times
+    network_s = (_network_cpu_s() - began_s) / times
+    return slowest(job, once_s), slowest(job, network_s)
+
+
+def _network_cpu_s() -> float:
+    """Return how long this process's network threads have been on a processor."""
+    ran_ns = 0
+    for task in Path("/proc/self/task").iterdir():
+        if (task / "comm").read_text().startswith(("hfreduce-up", "hfreduce-dn")):
+            ran_ns += int((task / "schedstat").read_text().split()[0])
+    return ran_ns / 1e9
 
 
 if __name__ == "__main__":

@@ -1,0 +1,94 @@
+"""What network threads cost and bring: `python -m hfreduce.bench.network_threads [--nodes 4]`.
+
+Prints what one core reads and writes when it adds three float32 inputs, which is
+`add_gbytes_per_s` of a node's profile; and, by number of network threads, the rate of an
+allreduce and the time that these threads were on a processor, at the node where that is most.
+Nodes are network namespaces of this machine: over their links messages go by TCP, whose cost in
+the kernel is the threads' own; an RDMA adapter takes that away from them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from hfreduce import _core
+from hfreduce.bench.nodes import Nodes, unusable
+from hfreduce.bench.runs import Layout, RunError, measure
+
+_CHUNK_BYTES = 512 << 10
+_SLOTS = 64
+"""Chunks in turn, so that inputs are not in the core's own caches."""
+_INPUTS = 3
+_TRIES = 7
+
+
+def add_gbytes_per_s(slots: int = _SLOTS) -> float:
+    """Return what one core reads and writes when it adds chunks, in GB/s; the best of tries."""
+    elements = _CHUNK_BYTES // 4
+    inputs = [np.ones((slots, elements), np.float32) for _ in range(_INPUTS)]
+    out = np.zeros((slots, elements), np.float32)
+    places = [([each[slot].ctypes.data for each in inputs], out[slot].ctypes.data)
+              for slot in range(slots)]  # fmt: skip
+    best_s = float("inf")
+    for _ in range(_TRIES):
+        started_s = time.perf_counter()
+        for given, taken in places:
+            _core.reduce(_core.Dtype.float32, _core.Op.sum, given, taken, elements)
+        best_s = min(best_s, time.perf_counter() - started_s)
+    return (_INPUTS + 1) * slots * _CHUNK_BYTES / best_s / 1e9
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Return 0, or 1 if a run failed, 2 if what is asked for cannot be."""
+    parser = argparse.ArgumentParser(
+        prog="python -m hfreduce.bench.network_threads", description=__doc__
+    )
+    parser.add_argument("--nodes", type=int, default=4)
+    parser.add_argument("--ranks-per-node", type=int, default=1)
+    parser.add_argument("--link-gbps", type=float, default=10.0, help="of each node's link")
+    parser.add_argument("--bytes", type=int, nargs="+", default=[1 << 20, 64 << 20])
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2, 4])
+    parser.add_argument("--rounds", type=int, default=3)
+    said = parser.parse_args(argv)
+    if why := unusable():
+        parser.error(why)
+    if said.nodes < 2 or said.rounds < 1:
+        parser.error("--nodes is at least 2 and --rounds at least 1")
+    print(f"one core adds {_INPUTS} float32 inputs at {add_gbytes_per_s():.1f} GB/s of reads and"
+          f" writes, {add_gbytes_per_s(1):.1f} of one chunk again and again")  # fmt: skip
+    layout = Layout(said.nodes, said.ranks_per_node, said.link_gbps)
+    nodes = Nodes(said.nodes, link_gbps=said.link_gbps)
+    try:
+        _table(layout, nodes, said)
+    except (RunError, OSError) as error:
+        print(f"hfreduce.bench.network_threads: {error}", file=sys.stderr)
+        return 1
+    finally:
+        nodes.close()
+    return 0
+
+
+def _table(layout: Layout, nodes: Nodes, said: argparse.Namespace) -> None:
+    measured: dict[int, list[dict[int, dict[str, float]]]] = {each: [] for each in said.threads}
+    for _ in range(said.rounds):  # in turns: what else runs changes
+        for threads, results in measured.items():
+            os.environ["HFREDUCE_NETWORK_THREADS"] = str(threads)
+            results.append(measure("hfreduce", layout, nodes, said.bytes, 0.5))
+    print(f"{'threads':>7} {'bytes':>11} {'rate':>11} {'GB of data a thread-second':>27}")
+    for threads, results in measured.items():
+        for size in said.bytes:
+            once_s = statistics.median(each[size]["seconds"] for each in results)
+            cpu_s = statistics.median(each[size]["network_cpu_seconds"] for each in results)
+            print(f"{threads:>7} {size:>11,} {size * 8 / once_s / 1e9:>6.2f} Gb/s"
+                  f" {size / cpu_s / 1e9:>27.2f}")  # fmt: skip
+
+
+if __name__ == "__main__":
+    sys.exit(main())
