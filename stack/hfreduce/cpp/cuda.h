@@ -35,6 +35,13 @@ inline constexpr int kPointerSyncMemops = 6;
 inline constexpr int kPointerBufferId = 7;
 inline constexpr int kPointerDeviceOrdinal = 9;
 inline constexpr unsigned kMemoryTypeDevice = 2;
+inline constexpr int kCaptureNone = 0;     // status of a stream
+inline constexpr int kCaptureRelaxed = 2;  // mode of a thread
+inline constexpr Result kOperatingSystem = 304;
+inline constexpr Result kAlreadyRegistered = 712;
+inline constexpr Result kNotPermitted = 800;
+inline constexpr Result kNotSupported = 801;
+inline constexpr Result kCaptureImplicit = 906;  // asked of the legacy stream while another captures
 
 // A call of the driver failed, or there is no driver.
 struct Failure : Error {
@@ -82,6 +89,9 @@ struct Driver {
     Call<Result, const char**> error_name{library, "cuGetErrorName"};
     Call<Result, const char**> error_text{library, "cuGetErrorString"};
     Call<Context*, Device> retain_primary{library, "cuDevicePrimaryCtxRetain"};
+    Call<Device> release_primary{library, "cuDevicePrimaryCtxRelease_v2"};
+    Call<int*> capture_mode{library, "cuThreadExchangeStreamCaptureMode"};
+    Call<Stream, int*> is_capturing{library, "cuStreamIsCapturing"};
     Call<Context> push{library, "cuCtxPushCurrent_v2"};
     Call<Context*> pop{library, "cuCtxPopCurrent_v2"};
     Call<Stream*, unsigned> create_stream{library, "cuStreamCreate"};
@@ -116,16 +126,24 @@ struct Driver {
 // names another library than libcuda.so.1.
 const Driver& driver();
 
-// Make a context the thread's for a while.
+// Make a context the thread's for a while. What is called meanwhile belongs to no graph, so that
+// it may be called, and spoils nothing, while another thread or stream captures one.
 class Within {
   public:
-    explicit Within(Context context) { driver().push(context); }
+    explicit Within(Context context) {
+        driver().push(context);
+        driver().capture_mode.result(&mode_);
+    }
     ~Within() {
+        driver().capture_mode.result(&mode_);
         Context ours;
         driver().pop.result(&ours);
     }
     Within(const Within&) = delete;
     Within& operator=(const Within&) = delete;
+
+  private:
+    int mode_ = kCaptureRelaxed;  // the thread's own, meanwhile
 };
 
 }  // namespace hfreduce::cuda

@@ -1,6 +1,7 @@
 #include "gpu.h"
 
 #include <chrono>
+#include <cstdio>
 #include <thread>
 
 namespace hfreduce {
@@ -11,14 +12,32 @@ constexpr auto kSettle = std::chrono::seconds(5);
 
 }  // namespace
 
-Registered::Registered(std::shared_ptr<Segment> segment) : segment_(std::move(segment)) {
-    cuda::driver().register_host(segment_->base(), segment_->bytes(), cuda::kHostRegisterPortable);
+void warn(const std::string& text) { std::fprintf(stderr, "hfreduce: %s\n", text.c_str()); }
+
+Registered::Registered(std::shared_ptr<Segment> segment, int rank) : segment_(std::move(segment)) {
+    const auto& call = cuda::driver().register_host;
+    const cuda::Result result =
+        call.result(segment_->base(), segment_->bytes(), cuda::kHostRegisterPortable);
+    registered_ = result == cuda::kSuccess;
+    if (registered_ || result == cuda::kAlreadyRegistered) return;
+    try {
+        cuda::raise(call.symbol(), result);
+    } catch (const cuda::Failure& failure) {
+        if (result != cuda::kOperatingSystem && result != cuda::kNotPermitted &&
+            result != cuda::kNotSupported)
+            throw;
+        warn("rank " + std::to_string(rank) + ": " + failure.what() +
+             "; copies of GPUs' tensors take longer");
+    }
 }
 
-Registered::~Registered() { cuda::driver().unregister_host.result(segment_->base()); }
+Registered::~Registered() {
+    if (registered_) cuda::driver().unregister_host.result(segment_->base());
+}
 
-Gpu::Gpu(cuda::Context context, std::shared_ptr<Registered> shared, int rank)
-    : context_(context), shared_(std::move(shared)), rank_(rank) {
+Gpu::Gpu(cuda::Context context, std::shared_ptr<Primary> primary,
+         std::shared_ptr<Registered> shared, int rank)
+    : context_(context), primary_(std::move(primary)), shared_(std::move(shared)), rank_(rank) {
     within([&] {
         for (cuda::Stream& stream : streams_)
             cuda::driver().create_stream(&stream, cuda::kStreamNonBlocking);

@@ -16,15 +16,35 @@ namespace hfreduce {
 // The node's shared memory, made known to the driver so that copies need no staging.
 class Registered {
   public:
-    // A context is current.
-    explicit Registered(std::shared_ptr<Segment> segment);
+    // A context is current. Where the driver cannot do it, copies are staged: it is said once.
+    Registered(std::shared_ptr<Segment> segment, int rank);
     ~Registered();
     Registered(const Registered&) = delete;
     Registered& operator=(const Registered&) = delete;
 
   private:
     std::shared_ptr<Segment> segment_;
+    bool registered_ = false;
 };
+
+// A device's primary context, for memory that belongs to none.
+class Primary {
+  public:
+    explicit Primary(cuda::Device device) : device_(device) {
+        cuda::driver().retain_primary(&context_, device);
+    }
+    ~Primary() { cuda::driver().release_primary.result(device_); }
+    Primary(const Primary&) = delete;
+    Primary& operator=(const Primary&) = delete;
+    cuda::Context context() const { return context_; }
+
+  private:
+    cuda::Device device_;
+    cuda::Context context_ = nullptr;
+};
+
+// Say on the standard error what is done another way than it should be.
+void warn(const std::string& text);
 
 // Streams: to the host and from it; to the GPU that this one is bridged with, on the way to the
 // host and on the way back.
@@ -37,7 +57,9 @@ inline cuda::Pointer gpu_pointer(const void* pointer) {
 
 class Gpu {
   public:
-    Gpu(cuda::Context context, std::shared_ptr<Registered> shared, int rank);
+    // `primary`: what keeps the context, if it is not the memory's.
+    Gpu(cuda::Context context, std::shared_ptr<Primary> primary, std::shared_ptr<Registered> shared,
+        int rank);
     ~Gpu();
     Gpu(const Gpu&) = delete;
     Gpu& operator=(const Gpu&) = delete;
@@ -67,6 +89,7 @@ class Gpu {
 
   private:
     cuda::Context context_;
+    std::shared_ptr<Primary> primary_;
     std::shared_ptr<Registered> shared_;
     int rank_;
     std::array<cuda::Stream, kSides> streams_{};

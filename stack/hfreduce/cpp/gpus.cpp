@@ -11,7 +11,22 @@ namespace {
 constexpr std::size_t kMostRead = 16 << 10;
 constexpr std::size_t kMostWritten = 64 << 10;
 
-cuda::Context context_of(const void* pointer) {
+// Part of an operation is the processors', and would not be done when a graph is launched.
+void refuse_capture(cuda::Context context, cuda::Stream stream) {
+    const cuda::Within current(context);
+    const auto& ask = cuda::driver().is_capturing;
+    int status = cuda::kCaptureNone;
+    const cuda::Result result = ask.result(stream, &status);
+    if (result == cuda::kCaptureImplicit || (!result && status != cuda::kCaptureNone))
+        throw Error(
+            "the stream is capturing a CUDA graph, and HFReduce's part on the processors cannot be"
+            " captured; call it outside of the capture");
+    if (result) cuda::raise(ask.symbol(), result);
+}
+
+}  // namespace
+
+cuda::Context Gpus::context_of(const void* pointer) {
     const auto& driver = cuda::driver();
     const cuda::Pointer at = gpu_pointer(pointer);
     unsigned type = 0;
@@ -21,13 +36,12 @@ cuda::Context context_of(const void* pointer) {
     cuda::Context context = nullptr;
     driver.pointer_attribute.result(&context, cuda::kPointerContext, at);
     if (context) return context;
-    int device = 0;  // memory of a pool belongs to no context
+    cuda::Device device = 0;  // memory of a pool belongs to no context
     driver.pointer_attribute(&device, cuda::kPointerDeviceOrdinal, at);
-    driver.retain_primary(&context, device);
-    return context;
+    std::shared_ptr<Primary>& primary = primaries_[device];
+    if (!primary) primary = std::make_shared<Primary>(device);
+    return primary->context();
 }
-
-}  // namespace
 
 std::shared_ptr<Gpu> Gpus::gpu_of(const void* pointer) {
     const cuda::Context context = context_of(pointer);
@@ -35,9 +49,12 @@ std::shared_ptr<Gpu> Gpus::gpu_of(const void* pointer) {
     std::shared_ptr<Registered> shared = registered_.lock();
     if (!shared) {
         const cuda::Within current(context);
-        registered_ = shared = std::make_shared<Registered>(segment_);
+        registered_ = shared = std::make_shared<Registered>(segment_, rank_);
     }
-    return gpus_[context] = std::make_shared<Gpu>(context, std::move(shared), rank_);
+    std::shared_ptr<Primary> kept;
+    for (const auto& [device, primary] : primaries_)
+        if (primary && primary->context() == context) kept = primary;
+    return gpus_[context] = std::make_shared<Gpu>(context, kept, std::move(shared), rank_);
 }
 
 const std::shared_ptr<Pair>& Gpus::pair(const std::shared_ptr<Gpu>& gpu) {
@@ -63,6 +80,7 @@ std::unique_ptr<Lane> Gpus::lane(const std::shared_ptr<Gpu>& gpu, Side side, con
 std::shared_ptr<Mover> Gpus::mover(const Signature& signature, const void* in, const void* out,
                                    cuda::Stream stream) {
     const std::lock_guard<std::mutex> lock(mutex_);
+    refuse_capture(context_of(in), stream);
     const std::shared_ptr<Gpu> gpu = gpu_of(in);
     if (out != in && gpu_of(out) != gpu) throw Error("the array and out lie on different GPUs");
     const auto start = std::make_shared<Mark>(gpu, stream);
@@ -71,7 +89,7 @@ std::shared_ptr<Mover> Gpus::mover(const Signature& signature, const void* in, c
         return std::make_shared<GpuMover>(lane(gpu, Side::in, in, bytes, start),
                                           lane(gpu, Side::out, out, bytes, start));
     auto back = signature.to_one() ? lane(gpu, Side::out, out, bytes, start)
-                                   : std::make_unique<PairOut>(gpu, pair(gpu));
+                                   : std::make_unique<PairOut>(gpu, pair(gpu), start);
     return std::make_shared<GpuMover>(
         std::make_unique<PairIn>(gpu, pair(gpu), signature, start), std::move(back));
 }
@@ -82,6 +100,7 @@ void Gpus::follow(const void* out, cuda::Stream stream) {
         const std::lock_guard<std::mutex> lock(mutex_);
         gpu = gpu_of(out);
     }
+    refuse_capture(gpu->context(), stream);
     Mark(gpu, gpu->stream(Side::out)).before(stream);
 }
 

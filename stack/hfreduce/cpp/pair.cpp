@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "add_kernels.h"
+#include "reduce.h"
 
 namespace hfreduce {
 
@@ -26,11 +27,16 @@ Pair::Pair(std::shared_ptr<Gpu> gpu, std::shared_ptr<Segment> segment)
         for (int type = 0; type < 3; ++type)
             driver.find_function(&add_[type], module_, kAddNames[type]);
         driver.allocate(&own_, 2 * half_bytes_ * segment_->shape().depth);
+    });
+    try {
         cuda::IpcHandle handle;
-        driver.ipc_handle(&handle, own_);
+        gpu_->within([&] { cuda::driver().ipc_handle(&handle, own_); });
         std::memcpy(board().handle, handle.data, sizeof handle.data);
         board().there.store(1, std::memory_order_release);
-    });
+    } catch (const cuda::Failure& failure) {
+        refuse(failure);
+        board().there.store(kRefused, std::memory_order_release);
+    }
 }
 
 Pair::~Pair() {
@@ -45,13 +51,43 @@ Pair::~Pair() {
     }
 }
 
-bool Pair::met() {
-    if (other_) return true;
-    if (!partner().there.load(std::memory_order_acquire)) return false;
-    cuda::IpcHandle handle;
-    std::memcpy(handle.data, partner().handle, sizeof handle.data);
-    gpu_->within([&] { cuda::driver().open_ipc(&other_, handle, cuda::kIpcLazyPeerAccess); });
-    return true;
+void Pair::refuse(const cuda::Failure& failure) {
+    board().opened.store(kRefused);
+    warn(std::string(failure.what()) + "; this pair reduces through the host's memory");
+}
+
+Pair::Bridge Pair::bridge() {
+    if (bridge_ != Bridge::unknown) return bridge_;
+    if (!board().opened) {
+        const std::uint32_t there = partner().there.load(std::memory_order_acquire);
+        if (!there) return bridge_;
+        if (there == kRefused) {
+            board().opened = kRefused;
+        } else {
+            cuda::IpcHandle handle;
+            std::memcpy(handle.data, partner().handle, sizeof handle.data);
+            try {
+                gpu_->within(
+                    [&] { cuda::driver().open_ipc(&other_, handle, cuda::kIpcLazyPeerAccess); });
+                board().opened = 1;
+            } catch (const cuda::Failure& failure) {
+                refuse(failure);
+            }
+        }
+    }
+    if (board().opened == kRefused || partner().opened == kRefused)
+        bridge_ = Bridge::refused;
+    else if (partner().opened)
+        bridge_ = Bridge::there;
+    return bridge_;
+}
+
+void Pair::add_on_host(std::byte* shared, Dtype dtype, std::size_t bytes, float scale) const {
+    const Half half = mine(bytes);
+    const std::byte* theirs =
+        shared + (segment_->input(partner_, 0) - segment_->input(segment_->local_rank(), 0));
+    const void* inputs[] = {shared + half.offset, theirs + half.offset};
+    reduce(dtype, Op::sum, inputs, 2, shared + half.offset, half.bytes / size_of(dtype), scale);
 }
 
 cuda::Pointer Pair::place(cuda::Pointer memory, Side side, std::uint64_t chunk) const {
@@ -87,23 +123,24 @@ void PairIn::start(std::byte* shared, std::byte* own, std::size_t bytes) {
     }
     chunks_.emplace_back(shared, gpu_pointer(own), bytes, pair_->ins++);
     pair_->board().asked.store(pair_->ins);
-    if (pair_->met()) give(chunks_.back());
+    if (pair_->bridge() != Pair::Bridge::unknown) give(chunks_.back());
 }
 
 std::uint64_t PairIn::done() {
     for (Chunk& chunk : chunks_) {
         if (chunk.said) continue;
-        if (!chunk.given && pair_->met()) give(chunk);
+        if (!chunk.given && pair_->bridge() != Pair::Bridge::unknown) give(chunk);
         if (!chunk.given || !chunk.given->came()) break;
         pair_->board().given.store(chunk.number + 1);
         chunk.said = true;
     }
     for (Chunk& chunk : chunks_) {
-        if (chunk.summed) continue;
+        if (chunk.summed || chunk.on_host) continue;
         if (!chunk.said || pair_->partner().given.load() <= chunk.number) break;
         sum(chunk);
     }
-    while (!chunks_.empty() && chunks_.front().summed && chunks_.front().summed->came()) {
+    while (!chunks_.empty() && (chunks_.front().on_host || (chunks_.front().summed &&
+                                                            chunks_.front().summed->came()))) {
         chunks_.pop_front();
         ++done_;
     }
@@ -121,6 +158,13 @@ bool PairIn::alone() const {
 }
 
 void PairIn::give(Chunk& chunk) {
+    if (pair_->bridge() == Pair::Bridge::refused) {  // all of it to the host
+        gpu_->within([&] {
+            cuda::driver().to_host(chunk.shared, chunk.own, chunk.bytes, gpu_->stream(Side::in));
+        });
+        chunk.given.emplace(gpu_, gpu_->stream(Side::in));
+        return;
+    }
     const Pair::Half theirs = pair_->theirs(chunk.bytes);
     if (theirs.bytes)
         gpu_->within([&] {
@@ -134,6 +178,12 @@ void PairIn::sum(Chunk& chunk) {
     const Pair::Half mine = pair_->mine(chunk.bytes);
     const cuda::Pointer sum = pair_->here(Side::in, chunk.number);
     // Of an average one half is taken here, so that 16 bits do not overflow.
+    if (pair_->bridge() == Pair::Bridge::refused) {
+        pair_->add_on_host(chunk.shared, signature_.dtype, chunk.bytes,
+                           signature_.average ? 0.5F : 1.0F);
+        chunk.on_host = true;
+        return;
+    }
     if (mine.bytes)
         gpu_->within([&] {
             pair_->add(sum, chunk.own + mine.offset, signature_.dtype, mine.bytes,
@@ -144,11 +194,12 @@ void PairIn::sum(Chunk& chunk) {
     chunk.summed.emplace(gpu_, gpu_->stream(Side::in));
 }
 
-PairOut::PairOut(std::shared_ptr<Gpu> gpu, std::shared_ptr<Pair> pair)
-    : gpu_(std::move(gpu)), pair_(std::move(pair)) {}
+PairOut::PairOut(std::shared_ptr<Gpu> gpu, std::shared_ptr<Pair> pair, std::shared_ptr<Mark> start)
+    : gpu_(gpu), pair_(std::move(pair)), whole_(std::move(gpu), Side::out, std::move(start)) {}
 
 // All that was given is here by now, so the caller's stream has come to the operation.
 void PairOut::start(std::byte* shared, std::byte* own, std::size_t bytes) {
+    if (pair_->bridge() == Pair::Bridge::refused) return whole_.start(shared, own, bytes);
     Chunk& chunk = chunks_.emplace_back(gpu_pointer(own), bytes, pair_->outs++);
     const Pair::Half mine = pair_->mine(bytes);
     const cuda::Stream take = gpu_->stream(Side::take);
@@ -167,6 +218,7 @@ void PairOut::start(std::byte* shared, std::byte* own, std::size_t bytes) {
 }
 
 std::uint64_t PairOut::done() {
+    if (pair_->bridge() == Pair::Bridge::refused) return whole_.done();
     for (Chunk& chunk : chunks_)
         if (!advance(chunk)) break;
     while (!chunks_.empty() && chunks_.front().taken && chunks_.front().taken->came()) {

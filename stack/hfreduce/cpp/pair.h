@@ -22,11 +22,15 @@ class Pair {
     Pair(const Pair&) = delete;
     Pair& operator=(const Pair&) = delete;
 
-    // Whether the partner's memory can be written to; it is opened when it is there.
-    bool met();
+    // Whether each can write to the other's memory, which is opened when it is there. Where peer
+    // access or the exchange of handles is refused, the pair reduces in the host's memory.
+    enum class Bridge { unknown, there, refused };
+    Bridge bridge();
     // Where a chunk's half lies: here, or at the partner. `side` is that of the way it is on.
     cuda::Pointer here(Side side, std::uint64_t chunk) const { return place(own_, side, chunk); }
     cuda::Pointer there(Side side, std::uint64_t chunk) const { return place(other_, side, chunk); }
+    // Add the partner's half of a chunk in the host's memory to the own; both lie there.
+    void add_on_host(std::byte* shared, Dtype dtype, std::size_t bytes, float scale) const;
     // to = (to + from) * scale, rounded once.
     void add(cuda::Pointer to, cuda::Pointer from, Dtype dtype, std::size_t bytes, float scale) const;
 
@@ -50,9 +54,11 @@ class Pair {
     std::size_t half_bytes_;
     cuda::Pointer own_ = 0;
     cuda::Pointer other_ = 0;
+    Bridge bridge_ = Bridge::unknown;
     cuda::Module module_ = nullptr;
     cuda::Function add_[3] = {};
 
+    void refuse(const cuda::Failure& failure);
     cuda::Pointer place(cuda::Pointer memory, Side side, std::uint64_t chunk) const;
     static Half half(std::size_t bytes, bool lower);
 };
@@ -74,6 +80,7 @@ class PairIn final : public Lane {
         std::uint64_t number;
         std::optional<Mark> given, summed;
         bool said = false;
+        bool on_host = false;  // the sum is there already
         Chunk(std::byte* to, cuda::Pointer from, std::size_t size, std::uint64_t which)
             : shared(to), own(from), bytes(size), number(which) {}
     };
@@ -94,7 +101,7 @@ class PairIn final : public Lane {
 // Back: the own half of the result, which the partner gets over the bridge.
 class PairOut final : public Lane {
   public:
-    PairOut(std::shared_ptr<Gpu> gpu, std::shared_ptr<Pair> pair);
+    PairOut(std::shared_ptr<Gpu> gpu, std::shared_ptr<Pair> pair, std::shared_ptr<Mark> start);
     void start(std::byte* shared, std::byte* own, std::size_t bytes) override;
     std::uint64_t done() override;
     bool queued() const override { return false; }
@@ -111,6 +118,7 @@ class PairOut final : public Lane {
     };
     std::shared_ptr<Gpu> gpu_;
     std::shared_ptr<Pair> pair_;
+    StreamLane whole_;  // without a bridge
     std::deque<Chunk> chunks_;
     std::uint64_t done_ = 0;
 

@@ -50,13 +50,16 @@ struct Shape {
     static std::size_t lower_half(std::size_t bytes);
 };
 
+inline constexpr std::uint32_t kRefused = 2;
+
 // Where a rank tells its partner how far it is.
 struct PairBoard {
     std::atomic<std::uint64_t> begun;     // operations
     std::atomic<std::uint64_t> asked;     // chunks that are to be reduced in pairs
     std::atomic<std::uint64_t> given;     // halves of such that the partner has
     std::atomic<std::uint64_t> returned;  // halves of results that the partner has
-    std::atomic<std::uint32_t> there;     // the handle is
+    std::atomic<std::uint32_t> there;     // the handle is; kRefused: it could not be made
+    std::atomic<std::uint32_t> opened;    // the partner's handle is; kRefused: it could not be
     char handle[64];                      // of the GPU memory that the partner writes to
 };
 

@@ -60,8 +60,13 @@ def why_no_gpu() -> str:
 class Device:
     """One GPU, its primary context this thread's."""
 
-    def __init__(self, ordinal: int | None = None) -> None:
-        """Take this rank's, in turn."""
+    def __init__(self, ordinal: int | None = None, *, pooled: bool = False) -> None:
+        """Take this rank's, in turn.
+
+        `pooled` has arrays in memory of a pool, of no context: torch's allocator
+        `cudaMallocAsync`, and with regard to its attributes `expandable_segments`, too.
+        """
+        self.pooled = pooled
         self.driver = ctypes.CDLL(os.environ.get("HFREDUCE_LIBCUDA") or "libcuda.so.1")
         self.call("cuInit", 0)
         count = ctypes.c_int()
@@ -112,9 +117,11 @@ class DeviceArray:
         self.device = f"cuda:{device.ordinal}"
         self._pointer = ctypes.c_uint64()
         if values.nbytes:
-            device.call(
-                "cuMemAlloc_v2", ctypes.byref(self._pointer), ctypes.c_size_t(values.nbytes)
-            )
+            made = ctypes.byref(self._pointer), ctypes.c_size_t(values.nbytes)
+            if device.pooled:
+                device.call("cuMemAllocAsync", *made, None)
+            else:
+                device.call("cuMemAlloc_v2", *made)
             self.write(values)
 
     def data_ptr(self) -> int:

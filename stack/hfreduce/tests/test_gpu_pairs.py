@@ -133,7 +133,7 @@ def test_a_rank_without_a_gpus_tensor_is_named(fakes: dict[str, str], odd: int) 
 @pytest.mark.parametrize(
     ("fails", "text"),
     [
-        ("1:cuIpcOpenMemHandle_v2:1:217", "rank 1: cuIpcOpenMemHandle: error 217"),
+        ("0:cuMemAlloc_v2:2:2", "rank 0: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY"),
         ("1:cuLaunchKernel:3:2", "rank 1: cuLaunchKernel: CUDA_ERROR_OUT_OF_MEMORY"),
     ],
 )
@@ -141,6 +141,40 @@ def test_an_error_of_one_gpu_ends_the_job(fakes: dict[str, str], fails: str, tex
     job = Job(_train_small, 2, 2, environment=fakes | TWO | {"FAKE_CUDA_FAIL": fails})
     for outcome in job.outcomes(60):
         assert outcome.error.startswith(f"HFReduceError: {text}"), outcome.error
+
+
+@pytest.mark.parametrize(
+    ("refused", "text", "dtype"),
+    [
+        (
+            {"FAKE_CUDA_PEERS": "0", "FAKE_CUDA_DEVICES": "4"},
+            "cuIpcOpenMemHandle: CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
+            "float32",
+        ),
+        (
+            {"FAKE_CUDA_FAIL": "1:cuIpcOpenMemHandle_v2:1:801"},
+            "rank 1: cuIpcOpenMemHandle",
+            "bfloat16",
+        ),
+        ({"FAKE_CUDA_FAIL": "0:cuIpcGetMemHandle:1:801"}, "rank 0: cuIpcGetMemHandle", "float16"),
+    ],
+)
+def test_without_a_bridge_pairs_reduce_through_the_host(
+    fakes: dict[str, str],
+    refused: dict[str, str],
+    text: str,
+    dtype: str,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    run(_pair_sums, 4, 4, dtype, environment=fakes | FOUR | SMALL_CHUNKS | refused)
+    said = capfd.readouterr().err
+    assert text in said
+    assert "this pair reduces through the host's memory" in said
+
+
+def test_pairs_on_one_device(fakes: dict[str, str]) -> None:
+    environment = fakes | TWO | SMALL_CHUNKS | {"FAKE_CUDA_DEVICES": "1"}
+    run(_pair_sums, 2, 2, "float32", environment=environment)
 
 
 def _train_small(_pipe: Any) -> None:

@@ -58,6 +58,13 @@ static_assert(own::kPointerMemoryType == CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
 static_assert(own::kPointerSyncMemops == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
 static_assert(own::kPointerBufferId == CU_POINTER_ATTRIBUTE_BUFFER_ID);
 static_assert(own::kPointerDeviceOrdinal == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+static_assert(own::kCaptureNone == CU_STREAM_CAPTURE_STATUS_NONE);
+static_assert(own::kCaptureRelaxed == CU_STREAM_CAPTURE_MODE_RELAXED);
+static_assert(own::kOperatingSystem == CUDA_ERROR_OPERATING_SYSTEM);
+static_assert(own::kAlreadyRegistered == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+static_assert(own::kNotPermitted == CUDA_ERROR_NOT_PERMITTED);
+static_assert(own::kNotSupported == CUDA_ERROR_NOT_SUPPORTED);
+static_assert(own::kCaptureImplicit == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
 static_assert(own::kMemoryTypeDevice == CU_MEMORYTYPE_DEVICE);
 
 void compare(const Driver& driver) {
@@ -65,6 +72,9 @@ void compare(const Driver& driver) {
     CHECK(error_name, cuGetErrorName)
     CHECK(error_text, cuGetErrorString)
     CHECK(retain_primary, cuDevicePrimaryCtxRetain)
+    CHECK(release_primary, cuDevicePrimaryCtxRelease)
+    CHECK(capture_mode, cuThreadExchangeStreamCaptureMode)
+    CHECK(is_capturing, cuStreamIsCapturing)
     CHECK(push, cuCtxPushCurrent)
     CHECK(pop, cuCtxPopCurrent)
     CHECK(create_stream, cuStreamCreate)

@@ -26,6 +26,8 @@ int failure(const std::string& call);
 int begin(const char* call);
 bool initialise();
 
+bool spoils_a_capture();
+
 // The context's stream, or nullptr.
 Stream* stream_of(void* handle);
 int copy(void* stream, const char* kind, void* to, const void* from, std::size_t bytes, bool pinned);
@@ -34,6 +36,10 @@ int copy(void* stream, const char* kind, void* to, const void* from, std::size_t
 
 #define BEGIN \
     if (const int code = fake::begin(__func__)) return code
+// Calls that a capture by any thread forbids, but for threads in the relaxed mode; one that is made
+// all the same spoils the capture, too.
+#define NOT_WHILE_CAPTURING \
+    if (fake::spoils_a_capture()) return 900
 #define NEED_CONTEXT \
     BEGIN;           \
     if (!fake::context()) return 201

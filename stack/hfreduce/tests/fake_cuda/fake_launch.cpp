@@ -61,9 +61,53 @@ int copy(void* stream, const char* kind, void* to, const void* from, std::size_t
     return 0;
 }
 
+namespace {
+
+thread_local int capture_mode = 0;  // 0 global, 1 of the thread, 2 relaxed
+
+}  // namespace
+
+bool spoils_a_capture() {
+    if (capture_mode == 2) return false;
+    const std::lock_guard<std::mutex> lock(guard);
+    bool any = false;
+    for (Stream* each : streams) {
+        if (!each->capture) continue;
+        each->capture = 2;
+        any = true;
+    }
+    return any;
+}
+
 }  // namespace fake
 
 extern "C" {
+
+int cuThreadExchangeStreamCaptureMode(int* mode) {
+    std::swap(*mode, fake::capture_mode);
+    return 0;
+}
+int cuStreamBeginCapture_v2(void* handle, int) {
+    NEED_CONTEXT;
+    Stream* stream = stream_of(handle);
+    if (!handle || !stream) return 400;
+    stream->capture = 1;
+    return 0;
+}
+int cuStreamEndCapture(void* handle, void** graph) {
+    NEED_CONTEXT;
+    Stream* stream = stream_of(handle);
+    if (!stream) return 400;
+    *graph = nullptr;
+    return stream->capture.exchange(0) == 1 ? 0 : 901;
+}
+int cuStreamIsCapturing(void* handle, int* status) {
+    NEED_CONTEXT;
+    Stream* stream = stream_of(handle);
+    if (!stream) return 400;
+    *status = stream->capture;
+    return 0;
+}
 
 int cuStreamCreate(void** out, unsigned flags) {
     NEED_CONTEXT;
@@ -84,6 +128,7 @@ int cuStreamDestroy_v2(void* handle) {
 }
 int cuStreamQuery(void* handle) {
     NEED_CONTEXT;
+    NOT_WHILE_CAPTURING;
     Stream* stream = stream_of(handle);
     return !stream ? 400 : stream->idle() ? 0 : 600;
 }
@@ -99,6 +144,7 @@ int cuStreamWaitEvent(void* handle, void* which, unsigned) {
     Stream* stream = stream_of(handle);
     const auto event = event_of(which);
     if (!stream || !event) return 400;
+    if (event->captured) return 907;
     const std::uint64_t number = event->asked();
     stream->ask("", [=] { event->wait(number); });
     return 0;
@@ -120,13 +166,17 @@ int cuEventRecord(void* which, void* handle) {
     Stream* stream = stream_of(handle);
     const auto event = event_of(which);
     if (!stream || !event) return 400;
+    event->captured = stream->capture != 0;
+    if (event->captured) return 0;
     const std::uint64_t number = event->ask();
     stream->ask("", [=] { event->come(number); });
     return 0;
 }
 int cuEventQuery(void* handle) {
     NEED_CONTEXT;
+    NOT_WHILE_CAPTURING;
     const auto event = event_of(handle);
+    if (event && event->captured) return 907;
     return !event ? 400 : event->came() ? 0 : 600;
 }
 

@@ -2,6 +2,7 @@
 //
 // FAKE_CUDA_DEVICES: how many there are; FAKE_CUDA_COPY_US: what a copy takes at least, and
 // FAKE_CUDA_QUERY_US a question about a pointer;
+// FAKE_CUDA_PEERS=0: GPUs cannot access each other's memory;
 // FAKE_CUDA_TRACE: see fake_memory.h; FAKE_CUDA_FAIL, "rank:call:n:code": the n-th of these calls
 // of a rank fails; as call `step`, the n-th that a stream does, which the context never forgets.
 
@@ -74,12 +75,13 @@ using fake::number;
 
 std::mutex guard;
 std::map<int, Context*> primaries;
+std::map<int, int> retained;
 
 struct Handle {
     char data[64];
 };
 struct Shared {
-    int pid, fd;
+    int pid, fd, device;
     std::size_t bytes;
 };
 
@@ -90,6 +92,9 @@ const std::map<int, std::array<const char*, 2>> kErrors = {
     {201, {"CUDA_ERROR_INVALID_CONTEXT", "invalid device context"}},
     {218, {"CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"}},
     {400, {"CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"}},
+    {217, {"CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", "peer access is not supported"}},
+    {801, {"CUDA_ERROR_NOT_SUPPORTED", "operation not supported"}},
+    {900, {"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when capturing"}},
     {700, {"CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"}},
     {999, {"CUDA_ERROR_UNKNOWN", "unknown error"}}};
 
@@ -120,7 +125,7 @@ int cuDeviceGet(int* device, int ordinal) {
 }
 int cuDeviceCanAccessPeer(int* can, int one, int other) {
     BEGIN;
-    *can = one != other;
+    *can = one != other && number("FAKE_CUDA_PEERS", 1);
     return 0;
 }
 int cuDevicePrimaryCtxRetain(void** out, int device) {
@@ -128,10 +133,14 @@ int cuDevicePrimaryCtxRetain(void** out, int device) {
     const std::lock_guard<std::mutex> lock(guard);
     Context*& primary = primaries[device];
     if (!primary) primary = new Context{device, {}, {}};
+    ++retained[device];
     *out = primary;
     return 0;
 }
-int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
+int cuDevicePrimaryCtxRelease_v2(int device) {
+    const std::lock_guard<std::mutex> lock(guard);
+    return retained[device]-- > 0 ? 0 : 201;
+}
 int cuCtxPushCurrent_v2(void* pushed) {
     if (!pushed) return 201;
     fake::push(static_cast<Context*>(pushed));
@@ -153,8 +162,16 @@ int cuCtxGetCurrent(void** now) {
 
 int cuMemAlloc_v2(std::uint64_t* out, std::size_t bytes) {
     NEED_CONTEXT;
+    NOT_WHILE_CAPTURING;
     if (!bytes) return 1;
-    *out = fake::allocate(bytes, context());
+    *out = fake::allocate(bytes, context(), context()->device);
+    return *out ? 0 : 2;
+}
+// Memory of a pool, and what maps memory piece by piece, belongs to no context.
+int cuMemAllocAsync(std::uint64_t* out, std::size_t bytes, void*) {
+    NEED_CONTEXT;
+    if (!bytes) return 1;
+    *out = fake::allocate(bytes, nullptr, context()->device);
     return *out ? 0 : 2;
 }
 int cuMemFree_v2(std::uint64_t pointer) {
@@ -163,6 +180,7 @@ int cuMemFree_v2(std::uint64_t pointer) {
 }
 int cuMemHostRegister_v2(void* base, std::size_t bytes, unsigned) {
     NEED_CONTEXT;
+    NOT_WHILE_CAPTURING;
     return fake::register_host(base, bytes);
 }
 int cuMemHostUnregister(void* base) { return fake::unregister_host(base); }
@@ -202,23 +220,24 @@ int cuPointerGetAttribute(void* out, int attribute, std::uint64_t pointer) {
     const fake::Place place = fake::find(pointer, 1);
     if (const int least_us = number("FAKE_CUDA_QUERY_US", 0)) usleep(least_us);
     if (!place.at) return 1;
+    if (attribute == 1 && !place.context) return 1;
     if (attribute == 1) *static_cast<void**>(out) = place.context;
     else if (attribute == 2) *static_cast<unsigned*>(out) = 2;
     else if (attribute == 7) *static_cast<std::uint64_t*>(out) = place.id;
-    else if (attribute == 9) *static_cast<int*>(out) = static_cast<Context*>(place.context)->device;
+    else if (attribute == 9) *static_cast<int*>(out) = place.device;
     else return 1;
     return 0;
 }
 int cuPointerSetAttribute(const void*, int attribute, std::uint64_t pointer) {
     BEGIN;
-    return attribute == 6 && fake::find(pointer, 1).at ? 0 : 1;
+    return attribute == 6 && fake::find(pointer, 1).context ? 0 : 1;
 }
 
 int cuIpcGetMemHandle(Handle* handle, std::uint64_t pointer) {
     BEGIN;
     const fake::Place place = fake::find(pointer, 1);
-    if (!place.at) return 1;
-    const Shared shared{getpid(), place.fd, place.size};
+    if (!place.context) return 1;
+    const Shared shared{getpid(), place.fd, place.device, place.size};
     std::memcpy(handle->data, &shared, sizeof shared);
     return 0;
 }
@@ -227,11 +246,17 @@ int cuIpcOpenMemHandle_v2(std::uint64_t* out, Handle handle, unsigned flags) {
     Shared shared;
     std::memcpy(&shared, handle.data, sizeof shared);
     if (flags != 1 || shared.pid == getpid()) return 201;
-    *out = fake::open_other(shared.pid, shared.fd, shared.bytes, context());
+    if (shared.device != context()->device && !number("FAKE_CUDA_PEERS", 1)) return 217;
+    *out = fake::open_other(shared.pid, shared.fd, shared.bytes, context(), context()->device);
     return *out ? 0 : 1;
 }
 int cuIpcCloseMemHandle(std::uint64_t pointer) { return fake::release(pointer) ? 0 : 1; }
 
+// Not the driver's: how often a primary context is held.
+int fake_retained(int device) {
+    const std::lock_guard<std::mutex> lock(guard);
+    return retained[device];
+}
 // Not the driver's, for fake_gdrapi: what a window shows.
 void* fake_real(std::uint64_t pointer) { return fake::find(pointer, 1).at; }
 

@@ -19,6 +19,7 @@ struct Allocation {
     char* real;
     std::uint64_t id;
     void* context;
+    int device;
     int fd;
 };
 
@@ -29,28 +30,28 @@ std::uint64_t last_id = 0;
 
 std::size_t pages(std::size_t bytes) { return (bytes + 65535) / 65536 * 65536; }
 
-std::uint64_t keep(int fd, std::size_t bytes, void* context) {
+std::uint64_t keep(int fd, std::size_t bytes, void* context, int device) {
     void* real = mmap(nullptr, pages(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     // GPU memory starts at pages of 64 KiB.
     void* room = mmap(nullptr, pages(bytes) + 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     const auto base = (reinterpret_cast<std::uint64_t>(room) + 65535) / 65536 * 65536;
     const std::lock_guard<std::mutex> lock(guard);
-    memory[base] = {bytes, static_cast<char*>(real), ++last_id, context, fd};
+    memory[base] = {bytes, static_cast<char*>(real), ++last_id, context, device, fd};
     return base;
 }
 
 }  // namespace
 
-std::uint64_t allocate(std::size_t bytes, void* context) {
+std::uint64_t allocate(std::size_t bytes, void* context, int device) {
     const int fd = static_cast<int>(syscall(SYS_memfd_create, "fake_gpu", 0));
     if (fd < 0 || ftruncate(fd, static_cast<off_t>(pages(bytes)))) return 0;
-    return keep(fd, bytes, context);
+    return keep(fd, bytes, context, device);
 }
 
-std::uint64_t open_other(int pid, int fd, std::size_t bytes, void* context) {
+std::uint64_t open_other(int pid, int fd, std::size_t bytes, void* context, int device) {
     const std::string path = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(fd);
     const int theirs = open(path.c_str(), O_RDWR | O_CLOEXEC);
-    return theirs < 0 ? 0 : keep(theirs, bytes, context);
+    return theirs < 0 ? 0 : keep(theirs, bytes, context, device);
 }
 
 bool release(std::uint64_t base) {
@@ -69,7 +70,7 @@ Place find(std::uint64_t pointer, std::size_t bytes) {
     if (next == memory.begin()) return {};
     const auto& [base, each] = *--next;
     if (pointer - base + bytes > each.size) return {};
-    return {each.real + (pointer - base), base, each.id, each.size, each.context, each.fd};
+    return {each.real + (pointer - base), base, each.id, each.size, each.context, each.device, each.fd};
 }
 
 int register_host(const void* base, std::size_t bytes) {

@@ -18,6 +18,7 @@ class Event {
     std::uint64_t asked() const { return asked_; }
     void come(std::uint64_t number);
     bool came() const { return come_ >= asked_; }
+    std::atomic<bool> captured{false};  // it is of a graph, and never comes
     void wait(std::uint64_t number);
 
   private:
@@ -34,6 +35,7 @@ class Stream {
     // `step` says how it went, for the trace; an empty text leaves none.
     void ask(std::string what, std::function<void()> step);
     bool idle() const { return !pending_; }
+    std::atomic<int> capture{0};  // 1: under way, 2: spoilt
     void finish();
 
   private:

@@ -1,7 +1,7 @@
 """What network threads cost and bring: `python -m hfreduce.bench.network_threads [--nodes 4]`.
 
-Prints what one core reads and writes when it adds three float32 inputs, which is
-`add_gbytes_per_s` of a node's profile; and, by number of network threads, the rate of an
+Prints what one core, and several at a time, read and write when they add three float32 inputs;
+of one core it is `add_gbytes_per_s` of a node's profile. And, by number of network threads, the rate of an
 allreduce and the time that these threads were on a processor, at the node where that is most.
 Nodes are network namespaces of this machine: over their links messages go by TCP, whose cost in
 the kernel is the threads' own; an RDMA adapter takes that away from them.
@@ -15,6 +15,7 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -29,8 +30,20 @@ _INPUTS = 3
 _TRIES = 7
 
 
-def add_gbytes_per_s(slots: int = _SLOTS) -> float:
-    """Return what one core reads and writes when it adds chunks, in GB/s; the best of tries."""
+def add_gbytes_per_s(slots: int = _SLOTS, threads: int = 1) -> float:
+    """Return what threads together read and write when they add chunks, in GB/s; the best of tries.
+
+    Args:
+        slots: chunks of each thread that are added in turn.
+        threads: that add at a time, chunks of their own.
+    """
+    with ThreadPoolExecutor(threads) as pool:
+        each = [pool.submit(_add_seconds, slots) for _ in range(threads)]
+        times_s = [future.result() for future in each]
+    return sum((_INPUTS + 1) * slots * _CHUNK_BYTES / time_s / 1e9 for time_s in times_s)
+
+
+def _add_seconds(slots: int) -> float:
     elements = _CHUNK_BYTES // 4
     inputs = [np.ones((slots, elements), np.float32) for _ in range(_INPUTS)]
     out = np.zeros((slots, elements), np.float32)
@@ -42,7 +55,7 @@ def add_gbytes_per_s(slots: int = _SLOTS) -> float:
         for given, taken in places:
             _core.reduce(_core.Dtype.float32, _core.Op.sum, given, taken, elements)
         best_s = min(best_s, time.perf_counter() - started_s)
-    return (_INPUTS + 1) * slots * _CHUNK_BYTES / best_s / 1e9
+    return best_s
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -61,8 +74,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(why)
     if said.nodes < 2 or said.rounds < 1:
         parser.error("--nodes is at least 2 and --rounds at least 1")
-    print(f"one core adds {_INPUTS} float32 inputs at {add_gbytes_per_s():.1f} GB/s of reads and"
-          f" writes, {add_gbytes_per_s(1):.1f} of one chunk again and again")  # fmt: skip
+    print(f"GB/s read and written by cores that add {_INPUTS} float32 inputs:")
+    for threads in range(1, len(os.sched_getaffinity(0)) + 1):
+        print(f"{threads:>3} at a time: {add_gbytes_per_s(threads=threads):6.1f};"
+              f" the same chunk again and again {add_gbytes_per_s(1, threads):6.1f}")  # fmt: skip
     layout = Layout(said.nodes, said.ranks_per_node, said.link_gbps)
     nodes = Nodes(said.nodes, link_gbps=said.link_gbps)
     try:
