@@ -107,7 +107,6 @@ def test_what_the_children_send_lies_in_the_domain_of_the_threads() -> None:
             if word.startswith("anon=")
         )
         assert pages >= 4 * buffer_pages, lines
-    assert all(not lines for lines in run(_receive_buffers, 2, 1, environment=threads(2)))
 
 
 def test_threads_stay_where_whoever_started_the_process_put_it() -> None:

@@ -1,10 +1,11 @@
 """What network threads cost and bring: `python -m hfreduce.bench.network_threads [--nodes 4]`.
 
-Prints what one core, and several at a time, read and write when they add three float32 inputs;
-of one core it is `add_gbytes_per_s` of a node's profile. And, by number of network threads, the rate of an
-allreduce and the time that these threads were on a processor, at the node where that is most.
-Nodes are network namespaces of this machine: over their links messages go by TCP, whose cost in
-the kernel is the threads' own; an RDMA adapter takes that away from them.
+Prints what one core, and several at a time, read and write when they add three float32 inputs; of
+one core it is `add_gbytes_per_s` of a node's profile. And, by number of network threads, the rate
+of an allreduce, and how much data these threads served for a second on a processor, at the node
+where that is least. Nodes are network namespaces of this machine, over whose links messages go by
+TCP: what the kernel does for it is the threads' own time. With --shared-memory UCX moves messages
+between nodes as between processes: the nearest to an RDMA adapter that a machine without one has.
 """
 
 from __future__ import annotations
@@ -65,13 +66,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--nodes", type=int, default=4)
     parser.add_argument("--ranks-per-node", type=int, default=1)
+    parser.add_argument("--shared-memory", action="store_true", help="no links, and no TCP")
     parser.add_argument("--link-gbps", type=float, default=10.0, help="of each node's link")
     parser.add_argument("--bytes", type=int, nargs="+", default=[1 << 20, 64 << 20])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2, 4])
     parser.add_argument("--rounds", type=int, default=3)
     said = parser.parse_args(argv)
-    if why := unusable():
-        parser.error(why)
+    if not said.shared_memory and (why := unusable()):
+        parser.error(f"{why}; try --shared-memory")
     if said.nodes < 2 or said.rounds < 1:
         parser.error("--nodes is at least 2 and --rounds at least 1")
     print(f"GB/s read and written by cores that add {_INPUTS} float32 inputs:")
@@ -79,18 +81,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{threads:>3} at a time: {add_gbytes_per_s(threads=threads):6.1f};"
               f" the same chunk again and again {add_gbytes_per_s(1, threads):6.1f}")  # fmt: skip
     layout = Layout(said.nodes, said.ranks_per_node, said.link_gbps)
-    nodes = Nodes(said.nodes, link_gbps=said.link_gbps)
+    nodes = None if said.shared_memory else Nodes(said.nodes, link_gbps=said.link_gbps)
     try:
         _table(layout, nodes, said)
     except (RunError, OSError) as error:
         print(f"hfreduce.bench.network_threads: {error}", file=sys.stderr)
         return 1
     finally:
-        nodes.close()
+        if nodes:
+            nodes.close()
     return 0
 
 
-def _table(layout: Layout, nodes: Nodes, said: argparse.Namespace) -> None:
+def _table(layout: Layout, nodes: Nodes | None, said: argparse.Namespace) -> None:
     measured: dict[int, list[dict[int, dict[str, float]]]] = {each: [] for each in said.threads}
     for _ in range(said.rounds):  # in turns: what else runs changes
         for threads, results in measured.items():

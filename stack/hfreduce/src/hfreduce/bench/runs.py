@@ -46,8 +46,8 @@ def run(
 
     Args:
         library: one of libraries.NAMES.
-        layout: of the ranks; `nodes` where there are several.
-        nodes: that were made for the layout.
+        layout: of the ranks.
+        nodes: that were made for the layout; without, several share this machine's memory.
         sizes: in bytes.
         seconds: to spend on each.
 
@@ -71,7 +71,10 @@ def measure(
     if library == "mpi":
         commands = [_mpirun(layout, nodes, worker)]
     elif nodes is None:
-        commands = [_launch(layout, 0, "127.0.0.1", _free_port(), worker)]
+        port = _free_port()
+        commands = [
+            _launch(layout, node, "127.0.0.1", port, worker) for node in range(layout.nodes)
+        ]
     else:
         commands = [
             nodes.command(node, _launch(layout, node, address(0), 29500, worker))
