@@ -23,6 +23,7 @@ from fireflyer.load.replica import PROJECT, configured_replica, load_replica
 from fireflyer.model.provider_facts import ProviderFacts, RunningMachine
 from fireflyer.model.replica import UTC_FORMAT
 from fireflyer.model.replica_plan import ReplicaPlan
+from fireflyer.output import quiet_once_unread
 from fireflyer.paths import REPOSITORY
 from fireflyer.render.replica import as_text, running_as_text
 from fireflyer.verify.replica import checks_as_text, preflight
@@ -34,6 +35,8 @@ from infra.stack import KEPT, PROGRAM, Open, Stack, open_stack
 OK, FAILED, REFUSED = 0, 1, 2
 INTERRUPTED = 130
 """Exit code after Ctrl-C or a request to end, as shells have it."""
+READING = ("plan", "rights")
+"""Verbs that may end quietly where nobody reads on: whoever makes machines is told of them."""
 
 Ask = Callable[[ReplicaPlan], ProviderFacts]
 Running = Callable[[ReplicaPlan], "tuple[RunningMachine, ...]"]
@@ -42,8 +45,14 @@ Running = Callable[[ReplicaPlan], "tuple[RunningMachine, ...]"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb; return 0, 1 if the provider failed, 2 if refused, 130 if interrupted."""
     options = _parser().parse_args(arguments)
+    if options.verb in READING:
+        return quiet_once_unread(lambda: _main(options))
+    return _main(options)
+
+
+def _main(options: argparse.Namespace) -> int:
     try:
-        return run(
+        status = run(
             options.verb,
             options.stack,
             _ask,
@@ -52,6 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             unlock=options.unlock,
             config_file=options.config_file,
         )
+        sys.stdout.flush()
+        return status
     except IntentError as error:
         for problem in error.problems:
             _say(f"error: {problem}")

@@ -6,7 +6,6 @@ import argparse
 import gc
 import json
 import os
-import select
 import signal
 import sys
 from collections.abc import Sequence
@@ -15,38 +14,18 @@ from typing import TYPE_CHECKING
 
 from fireflyer import __version__
 from fireflyer.errors import IntentError, OperatingError, Problem
+from fireflyer.output import quiet_once_unread
 
 if TYPE_CHECKING:
     from fireflyer.design.plan.study import Study
 
 OK, FINDINGS, REFUSED = 0, 1, 2
 INTERRUPTED = 128 + signal.SIGINT
-READER_GONE = 128 + signal.SIGPIPE
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one verb and return its exit status: 0, 1 on findings, 2 on bad input.
-
-    Where nobody reads its output any more (`fireflyer plan SITE | head`), it ends quietly with
-    the status of a program that SIGPIPE ended.
-    """
-    try:
-        return _main(arguments)
-    except BrokenPipeError:
-        if not _unread():
-            raise
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        for stream in (sys.stdout, sys.stderr):  # else Python reports it at its end
-            os.dup2(nowhere, stream.fileno())
-        return READER_GONE
-
-
-def _unread() -> bool:
-    """Return whether standard output or standard error is a pipe without a reader."""
-    poll = select.poll()
-    for stream in (sys.stdout, sys.stderr):
-        poll.register(stream.fileno(), select.POLLOUT)
-    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+    """Run one verb and return its exit status: 0, 1 on findings, 2 on bad input."""
+    return quiet_once_unread(lambda: _main(arguments))
 
 
 def _main(arguments: Sequence[str] | None) -> int:

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,6 +19,7 @@ from typing import Any
 
 import botocore.session
 import pytest
+from tests.conftest import REPO
 from tests.replica.conftest import Run
 from tests.replica.fake_engine import FakeEngine, run_program
 from tests.replica.fake_iam import FakeIam, allows
@@ -224,3 +229,21 @@ def test_what_cannot_be_checked_is_said(
     found = asking.permissions(wanted, who)
     assert (found.who, found.missing) == (who, {})
     assert found.unchecked.startswith(why)
+
+
+def test_rights_that_nobody_reads_end_quietly() -> None:
+    """As in `make replica-rights STACK=pair | head`."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "infra.operate", "rights", "pair"],
+            cwd=REPO / "pulumi",
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
