@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,6 +14,9 @@ from fireflyer.prove.infiniband.subnet_manager import SubnetManager, subnet_mana
 from fireflyer.render.opensm import FILES, directory_of
 from fireflyer.verify.finding import Finding
 from fireflyer.verify.log import MASTER, STANDBY, log_findings
+
+HANDOVER_S = 1.0
+"""What a master takes to hand the subnet over to a standby above it, and a few times that."""
 
 
 def host_of(manager: Manager) -> str:
@@ -34,7 +38,7 @@ def standby_findings(subnet: Subnet, sim: Simulator, tree: Path) -> tuple[Findin
         tree: The rendered tree.
     """
     findings: list[Finding] = []
-    with ExitStack() as stack:  # together: a manager that has gone is a timeout for the next
+    with ExitStack() as stack:  # they all run on: a manager that has gone is a timeout for the next
         running: list[tuple[Manager, SubnetManager]] = []
         for manager in subnet.managers[1:]:
             own = view(sim, host_of(manager), sim.folder / manager.host)
@@ -43,21 +47,22 @@ def standby_findings(subnet: Subnet, sim: Simulator, tree: Path) -> tuple[Findin
                 opensm = stack.enter_context(
                     subnet_manager(own, files, FILES, directory_of(subnet))
                 )
+                # One after the other: of several that begin together ibsim may leave one's first
+                # question unanswered, and nobody asks again.
+                opensm.said_until(STANDBY, MASTER)
             except (OperatingError, OSError) as error:
                 findings.append(_unfit(manager, str(error)))
             else:
                 running.append((manager, opensm))
+        if running:
+            time.sleep(HANDOVER_S)
         for manager, opensm in running:
             findings += _said(subnet, manager, opensm)
     return tuple(findings)
 
 
 def _said(subnet: Subnet, manager: Manager, opensm: SubnetManager) -> Iterator[Finding]:
-    try:
-        said = opensm.said_until(STANDBY, MASTER)
-    except OperatingError as error:
-        yield _unfit(manager, str(error))
-        return
+    said = opensm.said_until(STANDBY, MASTER)
     if any(MASTER in line for line in said):
         first = subnet.managers[0]
         yield _unfit(manager, f"took the subnet over from {first.host}, which runs")
