@@ -32,8 +32,8 @@ test: setup-test lint ## Lint, unit tests, real software, every role in containe
 	$(VENV)/python -m pytest -q -n auto tests/unit tests/errors src
 	cd stack/hfreduce && ../../$(VENV)/mypy --python-executable ../../.venv-stack/bin/python
 	cd stack/haiscale && ../../$(VENV)/mypy --python-executable ../../.venv-stack/bin/python
-	cd stack/hfreduce && ../../.venv-stack/bin/python -m pytest -q
-	cd stack/haiscale && ../../.venv-stack/bin/python -m pytest -q
+	cd stack/hfreduce && ../../.venv-stack/bin/python -m pytest -q -n 2 --dist worksteal
+	cd stack/haiscale && ../../.venv-stack/bin/python -m pytest -q -n 2 --dist worksteal
 	.venv-pulumi/bin/python -m pytest -q -n auto --dist loadfile tests/replica pulumi/infra
 	$(VENV)/python -m pytest -q -n auto --dist loadfile tests/prove tests/report
 	$(VENV)/python -m tests.images.molecule

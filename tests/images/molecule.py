@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from tests.images.__main__ import main as make_image
 
@@ -49,15 +50,7 @@ class Runs:
         log = LOGS / f"{role}.log"
         started = time.monotonic()
         with log.open("wb") as output:
-            process = subprocess.Popen(
-                [_bin_directory() / "molecule", "test"],
-                cwd=REPO / "roles" / role,
-                env=_environment(role),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            process = _molecule("test", role, output)
             self._under_way[role] = process
             if self._stopped:  # between the signal and here
                 _end(process)
@@ -73,16 +66,21 @@ class Runs:
             _end(process)
             process.wait()
             with (LOGS / f"{role}.log").open("ab") as output:
-                subprocess.run(
-                    [_bin_directory() / "molecule", "destroy"],
-                    cwd=REPO / "roles" / role,
-                    env=_environment(role),
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    check=False,
-                )
+                _molecule("destroy", role, output).wait()
             print(f"{role:20} ended, its hosts removed", flush=True)
+
+
+def _molecule(command: str, role: str, output: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Begin one of molecule's commands on a role, as the leader of a process group."""
+    return subprocess.Popen(
+        [_bin_directory() / "molecule", command],
+        cwd=REPO / "roles" / role,
+        env=_environment(role),
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

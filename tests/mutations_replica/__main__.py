@@ -61,7 +61,7 @@ FIRST = {
 
 OTHERS: Mapping[str, tuple[str, ...]] = {
     "aws": ("*azure*",),
-    "azure": ("*aws*", "test_moto.py", "test_ask.py"),
+    "azure": ("*_aws*", "test_moto.py", "test_ask.py"),
 }
 """Tests that no edit below a folder can touch."""
 ALONE = ("operate", "stack", "preview", "interrupt")

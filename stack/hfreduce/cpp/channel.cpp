@@ -77,11 +77,13 @@ void Channel::connect(const std::vector<std::string>& up_addresses,
 void Channel::start() {
     up_->thread = std::thread([this] { run(*up_, kUp, &Channel::step_up); });
     down_->thread = std::thread([this] { run(*down_, kDown, &Channel::step_down); });
+    // Here and not in the threads: they have their names once the job stands.
+    const std::string number = std::to_string(number_);
+    pthread_setname_np(up_->thread.native_handle(), ("hfreduce-up" + number).c_str());
+    pthread_setname_np(down_->thread.native_handle(), ("hfreduce-dn" + number).c_str());
 }
 
 void Channel::run(Side& side, int thread, bool (Channel::*step)(int tree)) {
-    const std::string name = (thread == kUp ? "hfreduce-up" : "hfreduce-dn") + std::to_string(number_);
-    pthread_setname_np(pthread_self(), name.c_str());
     bind_thread(domain_);
     const auto both = [&] {
         const bool first = (this->*step)(0);

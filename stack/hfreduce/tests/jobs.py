@@ -23,10 +23,12 @@ import namespaces
 SECRET = "a secret of the tests, long enough"
 SLOWNESS = float(os.environ.get("HFREDUCE_TEST_SLOWNESS", "1"))
 """By how much to wait longer than on a machine with nothing else to do."""
-_SPAWN = multiprocessing.get_context("spawn")
-FORKSERVER = multiprocessing.get_context("forkserver")
-"""Ranks that have imported torch already: `context=` of a job that needs it."""
-FORKSERVER.set_forkserver_preload(["hfreduce.torch"])
+os.environ["UCX_WARN_UNUSED_ENV_VARS"] = "n"  # UCX reads it when it is loaded
+SPAWN = multiprocessing.get_context("spawn")
+"""`context=` of a job whose standard error is this process's own, for capfd."""
+_START = multiprocessing.get_context(os.environ.get("HFREDUCE_TEST_START", "forkserver"))
+_START.set_forkserver_preload(["pytest", "hypothesis", "hfreduce.torch"])
+"""What a rank has imported when it begins: it would take each of them three seconds."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Job:
         arguments: Sequence[Any] = (),
         environment: dict[str, str] | None = None,
         nodes: namespaces.Nodes | None = None,
-        context: Any = _SPAWN,
+        context: Any = _START,
     ) -> None:
         """Start them."""
         port = free_port()
@@ -71,7 +73,6 @@ class Job:
                 "HFREDUCE_SECRET": SECRET,
                 "HFREDUCE_TIMEOUT_S": timeout_s,
                 "HFREDUCE_SILENCE_S": silence_s,
-                "UCX_WARN_UNUSED_ENV_VARS": "n",
                 **(nodes.environment(rank // local) if nodes else {}),
                 **(environment or {}),
             }

@@ -103,6 +103,7 @@ def _clean(name: str, kind: Kind, reports: Path) -> bool:
         "LD_PRELOAD": " ".join(_library(each) for each in kind.libraries),
         "PYTHONPATH": str(package),
         "HFREDUCE_TEST_SLOWNESS": str(SLOWNESS),
+        "HFREDUCE_TEST_START": "spawn",  # a sanitizer does not follow threads through a fork
         # UCX looks at calls of a thread that the sanitizer has already taken leave of.
         "UCX_MEM_MMAP_HOOK_MODE": "none",
     }

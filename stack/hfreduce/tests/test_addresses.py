@@ -9,7 +9,7 @@ import namespaces
 import pytest
 from hfreduce import HFReduceError, addresses
 from hfreduce.bench import nodes as bench
-from jobs import FORKSERVER, run
+from jobs import run
 
 
 def _resolves(names: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,5 +82,5 @@ def _group_of_nodes(_pipe: Any, head: str) -> list[float]:
 def test_nodes_meet_where_the_head_resolves_to_loopback() -> None:
     pytest.importorskip("torch")
     with namespaces.Nodes(2) as nodes:
-        told = run(_group_of_nodes, 3, 2, bench.address(0), nodes=nodes, context=FORKSERVER)
+        told = run(_group_of_nodes, 3, 2, bench.address(0), nodes=nodes)
     assert told == [[3.0, 4.0, 5.0]] * 3

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import ranks_c10d
-from jobs import FORKSERVER, SLOWNESS, Job
+from jobs import SLOWNESS, Job
 from jobs import run as run_job
 
 pytest.importorskip("torch")
@@ -15,7 +15,7 @@ pytest.importorskip("torch")
 
 def run(function: Callable[..., Any], ranks: int, *arguments: Any) -> list[Any]:
     """Run a function on the ranks of one node."""
-    return run_job(function, ranks, ranks, *arguments, context=FORKSERVER)
+    return run_job(function, ranks, ranks, *arguments)
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
@@ -37,7 +37,7 @@ def test_each_device_has_the_backend_that_was_named(backend: str, ours: str) -> 
 
 
 def test_a_backend_that_cannot_stand_beside_is_refused() -> None:
-    for outcome in Job(ranks_c10d.foreign_backend, 2, 2, context=FORKSERVER).outcomes():
+    for outcome in Job(ranks_c10d.foreign_backend, 2, 2).outcomes():
         assert "a group of hfreduce and ucc (cpu:hfreduce,cuda:ucc) is not" in outcome.error
 
 

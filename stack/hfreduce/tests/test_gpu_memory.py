@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from devices import Device
-from jobs import run
+from jobs import SPAWN, run
 from test_gpu import _given, _steps
 
 
@@ -60,7 +60,7 @@ def test_host_memory_that_cannot_be_registered(
         "FAKE_CUDA_FAIL": "1:cuMemHostRegister_v2:1:801",
         "FAKE_CUDA_TRACE": str(tmp_path / "trace"),
     }
-    run(_one_sum, 2, 2, environment=fakes | refused)
+    run(_one_sum, 2, 2, environment=fakes | refused, context=SPAWN)
     copies = [step for step in _steps(tmp_path / "trace") if step["step"] in ("DtoH", "HtoD")]
     assert {(step["rank"], step["pinned"]) for step in copies} == {(0, True), (1, False)}
     said = capfd.readouterr().err

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from devices import Device
-from jobs import Job, run
+from jobs import SPAWN, Job, run
 from test_gpu import _given, _mixed, _steps, _sums, _train
 
 SIZES = (1, 33, 5001, 60_000)
@@ -166,7 +166,8 @@ def test_without_a_bridge_pairs_reduce_through_the_host(
     dtype: str,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    run(_pair_sums, 4, 4, dtype, environment=fakes | FOUR | SMALL_CHUNKS | refused)
+    environment = fakes | FOUR | SMALL_CHUNKS | refused
+    run(_pair_sums, 4, 4, dtype, environment=environment, context=SPAWN)
     said = capfd.readouterr().err
     assert text in said
     assert "this pair reduces through the host's memory" in said

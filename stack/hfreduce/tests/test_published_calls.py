@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from jobs import SECRET, free_port, run
+from jobs import SECRET, SPAWN, free_port, run
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "bench_allreduce.py"
 SIZES = {"first": 1000, "second": 7, "third": 300_000}
@@ -188,7 +188,7 @@ def test_the_log_level_is_that_of_ucx(
     level: int, talks: bool, capfd: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("torch")
-    run(_log_level, 2, 1, level)
+    run(_log_level, 2, 1, level, context=SPAWN)
     assert ("UCX  INFO" in capfd.readouterr().out) is talks
 
 

@@ -8,17 +8,16 @@ from typing import Any
 
 import pytest
 import ranks_training
-from jobs import FORKSERVER, run
+from jobs import run
 
 pytest.importorskip("torch")
 
 
 def _as_on_gloo(function: Callable[..., Any], ranks: int, *arguments: Any) -> None:
     ours, theirs = (
-        run(function, ranks, ranks, backend, *(f"{each}/{backend}" for each in arguments),
-            context=FORKSERVER)
+        run(function, ranks, ranks, backend, *(f"{each}/{backend}" for each in arguments))
         for backend in ("hfreduce", "gloo")
-    )  # fmt: skip
+    )
     for rank in range(ranks):
         assert ours[rank] == pytest.approx(theirs[rank], rel=1e-9, abs=1e-12)
         assert len(ours[rank]) > 2

@@ -11,6 +11,7 @@ import os
 import statistics
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from hfreduce.bench.nodes import Nodes, unusable
 from hfreduce.bench.runs import Layout, RunError, run
@@ -34,19 +35,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not alone and (why := unusable()):
         parser.error(f"--nodes {said.nodes}: {why}")
     layout = Layout(said.nodes, said.ranks_per_node, None if alone else said.link_gbps)
-    nodes = None if alone else Nodes(said.nodes, link_gbps=said.link_gbps)
     try:
-        print(f"{'chunk':>8}" + "".join(f"{f'depth {depth}':>12}" for depth in said.depths))
-        for chunk in said.chunks:
-            rates = [_gbps(layout, nodes, said, chunk, depth) for depth in said.depths]
-            print(f"{chunk >> 10:>4} KiB" + "".join(f"{rate:>7.2f} Gb/s" for rate in rates))
+        with nullcontext() if alone else Nodes(said.nodes, link_gbps=said.link_gbps) as nodes:
+            _table(layout, nodes, said)
     except (RunError, OSError) as error:
         print(f"hfreduce.bench.chunks: {error}", file=sys.stderr)
         return 1
-    finally:
-        if nodes:
-            nodes.close()
     return 0
+
+
+def _table(layout: Layout, nodes: Nodes | None, said: argparse.Namespace) -> None:
+    print(f"{'chunk':>8}" + "".join(f"{f'depth {depth}':>12}" for depth in said.depths))
+    for chunk in said.chunks:
+        rates = [_gbps(layout, nodes, said, chunk, depth) for depth in said.depths]
+        print(f"{chunk >> 10:>4} KiB" + "".join(f"{rate:>7.2f} Gb/s" for rate in rates))
 
 
 def _gbps(

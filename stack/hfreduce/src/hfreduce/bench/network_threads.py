@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import numpy as np
 
@@ -80,16 +81,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     for threads in range(1, len(os.sched_getaffinity(0)) + 1):
         print(f"{threads:>3} at a time: {add_gbytes_per_s(threads=threads):6.1f};"
               f" the same chunk again and again {add_gbytes_per_s(1, threads):6.1f}")  # fmt: skip
+    linked = not said.shared_memory
     layout = Layout(said.nodes, said.ranks_per_node, said.link_gbps)
-    nodes = None if said.shared_memory else Nodes(said.nodes, link_gbps=said.link_gbps)
     try:
-        _table(layout, nodes, said)
+        with Nodes(said.nodes, link_gbps=said.link_gbps) if linked else nullcontext() as nodes:
+            _table(layout, nodes, said)
     except (RunError, OSError) as error:
         print(f"hfreduce.bench.network_threads: {error}", file=sys.stderr)
         return 1
-    finally:
-        if nodes:
-            nodes.close()
     return 0
 
 
