@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 from devices import build_fakes, has_compiler, why_no_gpu
+from hypothesis import settings
+
+settings.register_profile("busy", deadline=None)  # ranks of another test may have the processors
+settings.load_profile("busy")
 
 
 @pytest.fixture(scope="session")
