@@ -157,8 +157,8 @@ class FakeEngine(mocks.MockMonitor):
         return resource_pb2.RegisterResourceResponse(urn=urn, id=identity, object=found)
 
     def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802
-        """Keep what the stack exports."""
-        if "pulumi:pulumi:Stack" in request.urn:
+        """Keep what the stack exports; the type of what stands in it begins with the stack's."""
+        if request.urn.split("::")[2] == "pulumi:pulumi:Stack":
             _ensure_event_loop()
             found = _plain(rpc.deserialize_properties(request.outputs, keep_unknowns=True))
             self.graph.outputs.update(found)
