@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 from tests.conftest import REPO
 
 MODELS = "src/sonic-yang-models"
@@ -77,3 +79,20 @@ def test_the_demo_names_what_was_not_run(tmp_path: Path) -> None:
         "a-site sonic-models: skipped: no SONiC YANG models: `scripts/sonic-yang-models` fetches",
         "a-site infiniband: failed: opensm ended with 1",
     ]
+
+
+def test_clean_keeps_what_switches_ran_before(tmp_path: Path) -> None:
+    """`make clean` in a folder like this one, with programs that do nothing in place of Python."""
+    fabric = yaml.safe_load((REPO / "inventory/from_fabric.yml").read_text())
+    named = fabric["switch_config_backup_directory"].replace("{{ cluster.name }}", "site")
+    backup = Path(named.replace("{{ inventory_dir }}", str(tmp_path / "inventory/site")))
+    rendered = tmp_path / "build/site/cables.csv"
+    for folder in (tmp_path / "inventory/site", backup, rendered.parent, tmp_path / "bin"):
+        folder.mkdir(parents=True)
+    (backup / "a-leaf01.json").touch()
+    rendered.touch()
+    (tmp_path / "bin/python").symlink_to(shutil.which("true") or "/bin/true")
+    shutil.copy(REPO / "Makefile", tmp_path)
+    subprocess.run(["make", "clean", "VENV=bin"], cwd=tmp_path, check=True, capture_output=True)
+    assert not rendered.exists()
+    assert (backup / "a-leaf01.json").exists()
