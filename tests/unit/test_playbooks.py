@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -40,10 +41,26 @@ def test_the_site_does_not_import_it() -> None:
     assert SWITCHES.name not in imported
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the play against the lab's inventory."""
+def test_every_role_of_the_site_has_its_tag() -> None:
+    """Without one, `--tags slurm_node` would do nothing and end well."""
+    site = PLAYBOOKS[0].parent / "site.yml"
+    applied = re.findall(
+        r"(?:role: |include_role:\n +name: )(\w+)",
+        "".join(
+            (site.parent / play["ansible.builtin.import_playbook"]).read_text()
+            for play in plays(site)
+        ),
+    )
+    assert len(applied) >= 7
+    listed = run("--list-tags", playbook=site).stdout
+    tags = set(re.findall(r"\w+", "".join(re.findall(r"TASK TAGS: (.*)", listed))))
+    assert set(applied) <= tags
+
+
+def run(*arguments: str, playbook: Path = SWITCHES) -> subprocess.CompletedProcess[str]:
+    """Run a playbook against the lab's inventory."""
     return subprocess.run(
-        [BIN / "ansible-playbook", "-i", "inventory/lab", SWITCHES, *arguments],
+        [BIN / "ansible-playbook", "-i", "inventory/lab", playbook, *arguments],
         cwd=REPO,
         capture_output=True,
         text=True,
