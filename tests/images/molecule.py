@@ -27,8 +27,8 @@ LOGS = REPO / "build" / "molecule"
 LONGEST_FIRST = ("switch_config", "haiscale", "hfreduce", "slurm_node", "python_package")
 """Started before the others, so that no long run is left alone at the end."""
 
-JOBS = (os.cpu_count() or 1) + 1
-"""A third of a run is waiting: for a timer, a service, or a session between routers."""
+JOBS = os.cpu_count() or 1
+"""One more than this took longer: a run is the processor's time, not waiting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

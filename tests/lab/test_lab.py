@@ -68,6 +68,16 @@ def test_a_check_run_of_a_converged_site_finds_nothing_to_do(site: LabSite) -> N
     assert [line for line in recap if line[1:] != ("0", "0", "0")] == []
 
 
+def test_a_role_is_applied_alone_by_its_tag(site: LabSite) -> None:
+    """What is missing is put there by a role that this one includes."""
+    node, python = site.job_hosts[0], "/opt/hfreduce/bin/python"
+    gone = access.run(node, f"{python} -m pip uninstall --yes hfreduce")
+    assert gone.returncode == 0, gone.stderr
+    recap = lab.RECAP.findall(lab.apply(print, "--tags", "hfreduce"))
+    assert [line for line in recap if line[1:] != ("0", "0", "0")] == [(node, "1", "0", "0")]
+    assert access.run(node, f"{python} -c 'import hfreduce'").returncode == 0
+
+
 def test_a_job_runs_on_every_node(site: LabSite, head: Callable[[str], str]) -> None:
     printed = head(f"srun --nodes={len(site.job_hosts)} --time=1 hostname")
     assert sorted(printed.split()) == list(site.job_hosts)
