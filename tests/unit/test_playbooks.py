@@ -13,6 +13,7 @@ from tests.conftest import REPO
 from tests.lab.site import BIN
 
 PLAYBOOKS = sorted((REPO / "playbooks").glob("*.yml"))
+SITE = REPO / "playbooks" / "site.yml"
 SWITCHES = REPO / "playbooks" / "network.yml"
 SERVERS = {
     "localhost", "compute", "storage", "management",
@@ -34,25 +35,23 @@ def test_only_the_network_play_names_switches(playbook: Path) -> None:
         assert set(play.get("hosts", "localhost").split(":")) <= SERVERS
 
 
+def imported() -> list[str]:
+    """Return the playbooks that the site's imports."""
+    return [play["ansible.builtin.import_playbook"] for play in plays(SITE)]
+
+
 def test_the_site_does_not_import_it() -> None:
-    imported = [
-        play["ansible.builtin.import_playbook"] for play in plays(PLAYBOOKS[0].parent / "site.yml")
-    ]
-    assert SWITCHES.name not in imported
+    assert SWITCHES.name not in imported()
 
 
 def test_every_role_of_the_site_has_its_tag() -> None:
     """Without one, `--tags slurm_node` would do nothing and end well."""
-    site = PLAYBOOKS[0].parent / "site.yml"
     applied = re.findall(
         r"(?:role: |include_role:\n +name: )(\w+)",
-        "".join(
-            (site.parent / play["ansible.builtin.import_playbook"]).read_text()
-            for play in plays(site)
-        ),
+        "".join((SITE.parent / name).read_text() for name in imported()),
     )
     assert len(applied) >= 7
-    listed = run("--list-tags", playbook=site).stdout
+    listed = run("--list-tags", playbook=SITE).stdout
     tags = set(re.findall(r"\w+", "".join(re.findall(r"TASK TAGS: (.*)", listed))))
     assert set(applied) <= tags
 

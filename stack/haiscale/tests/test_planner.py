@@ -46,7 +46,7 @@ def jobs(draw: st.DrawFn) -> tuple[Layout, NodeModel, tuple[Zone, ...]]:
 
 
 @given(jobs())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_plan_is_a_permutation_that_keeps_the_rules(
     job: tuple[Layout, NodeModel, tuple[Zone, ...]],
 ) -> None:
@@ -63,7 +63,7 @@ def test_a_plan_is_a_permutation_that_keeps_the_rules(
 
 
 @given(jobs())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_the_groups_of_the_running_job_are_those_of_the_plan(
     job: tuple[Layout, NodeModel, tuple[Zone, ...]],
 ) -> None:
@@ -88,7 +88,7 @@ def test_the_groups_of_the_running_job_are_those_of_the_plan(
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_shuffled_plan_is_told_apart(seed: int) -> None:
     layout = Layout(dp=16, pp=4, tp=2, ep=8)
     plan = place(layout, NODE, zones_of({"a": 8, "b": 10}))

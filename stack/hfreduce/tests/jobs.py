@@ -25,7 +25,7 @@ SLOWNESS = float(os.environ.get("HFREDUCE_TEST_SLOWNESS", "1"))
 """By how much to wait longer than on a machine with nothing else to do."""
 os.environ["UCX_WARN_UNUSED_ENV_VARS"] = "n"  # UCX reads it when it is loaded
 SPAWN = multiprocessing.get_context("spawn")
-"""`context=` of a job whose standard error is this process's own, for capfd."""
+"""`context=` of a job that prints where this process does, for capfd."""
 _START = multiprocessing.get_context(os.environ.get("HFREDUCE_TEST_START", "forkserver"))
 _START.set_forkserver_preload(["pytest", "hypothesis", "hfreduce.torch"])
 """What a rank has imported when it begins: it would take each of them three seconds."""

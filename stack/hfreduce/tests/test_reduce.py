@@ -221,7 +221,6 @@ def equal(found: Array, expected: Array) -> None:
 @pytest.mark.parametrize("name", TYPES)
 @settings(
     max_examples=40,
-    deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
