@@ -8,9 +8,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hfreduce.bench import libraries
+from hfreduce.bench import libraries, worker
 from hfreduce.bench.__main__ import main
 from hfreduce.bench.limits import bound_of
 from hfreduce.bench.nodes import Nodes, unusable
@@ -46,6 +47,28 @@ def test_a_quick_run_prints_one_list() -> None:
         assert (each["ranks_per_node"], each["nodes"], each["mpi_gbps"]) == (8, 1, None)
         assert each["hfreduce_gbps"] > 0
         assert each["gloo_gbps"] > 0
+
+
+class _Alone:
+    """One rank, which waits for no one."""
+
+    rank = 0
+
+    def barrier(self) -> None:
+        pass
+
+    def allreduce(self, array: Any) -> None:
+        pass
+
+
+def test_what_is_slow_at_first_is_not_taken_for_the_rate() -> None:
+    took_s = iter([0.02] * 5)
+
+    def step() -> None:
+        time.sleep(next(took_s, 0.0005))
+
+    once_s, _ = worker._time(_Alone(), step, 0.2)
+    assert 0.0005 <= once_s < 0.005
 
 
 def test_calls_are_timed_beside_a_bare_one() -> None:
