@@ -60,10 +60,12 @@ def raise_hosts(tell: Tell, site: LabSite) -> None:
         access.write_config(site)
 
 
-def apply(tell: Tell, *arguments: str, source: Source = LAB_SOURCE) -> str:
-    """Apply the playbooks to the lab and return what Ansible printed; the log has it too."""
+def apply(
+    tell: Tell, *arguments: str, source: Source = LAB_SOURCE, playbook: str = "playbooks/site.yml"
+) -> str:
+    """Apply a playbook to the lab and return what Ansible printed; the log has it too."""
     program = str(BIN / "ansible-playbook")
-    command = [program, *source.options, "playbooks/site.yml", *arguments]
+    command = [program, *source.options, playbook, *arguments]
     printed: list[str] = []
     told = ""
     with (
@@ -88,8 +90,7 @@ def apply(tell: Tell, *arguments: str, source: Source = LAB_SOURCE) -> str:
     output = "".join(printed)
     if process.returncode != 0:
         raise LabError(
-            f"playbooks/site.yml failed:\n{_failures(output)}\n"
-            f"The whole run: {LOG.relative_to(REPO)}"
+            f"{playbook} failed:\n{_failures(output)}\nThe whole run: {LOG.relative_to(REPO)}"
         )
     return output
 

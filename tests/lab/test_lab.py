@@ -95,6 +95,50 @@ def test_a_job_in_a_zone_stays_in_it(site: LabSite, head: Callable[[str], str]) 
     assert sorted(printed.split()) == in_zone_b
 
 
+def check(name: str, *arguments: str) -> str:
+    """Return what a check over the nodes printed; it changes nothing."""
+    printed = lab.apply(print, *arguments, playbook=f"playbooks/check/{name}.yml")
+    assert [line for line in lab.RECAP.findall(printed) if line[1:] != ("0", "0", "0")] == []
+    return printed
+
+
+def test_the_allreduce_is_a_job_of_the_schedulers(
+    site: LabSite, head: Callable[[str], str]
+) -> None:
+    before = last_job(head)
+    printed = check("allreduce", "-e", "allreduce_bytes=64K,1M")
+    rows = re.findall(r" (\d+) +(\d+) +([\d,]+) +\d+\.\d\d ", printed)
+    nodes = str(len(site.job_hosts))
+    assert rows == [(nodes, "2", "65,536"), (nodes, "2", "1,048,576")]
+    assert last_job(head) == before + 2
+
+
+def test_a_check_leaves_out_who_is_not_asked(site: LabSite) -> None:
+    two = site.job_hosts[:2]
+    printed = check("training", "--limit", ",".join(two))
+    assert '"ranks": 4' in printed
+
+
+def test_a_check_waits_for_users_and_says_for_whom(
+    site: LabSite, head: Callable[[str], str]
+) -> None:
+    busy = site.job_hosts[0]
+    job = head(f"sbatch --parsable --exclusive --nodelist={busy} --chdir=/tmp --wrap='sleep 200'")
+    try:
+        wait_for_state(head, busy, "allocated", within_s=30)
+        with pytest.raises(lab.LabError, match="check_wait_s"):
+            check("allreduce", "-e", "check_wait_s=3", "-e", "allreduce_bytes=64K")
+    finally:
+        head(f"scancel {job}")
+        wait_for_state(head, busy, "idle", within_s=60)
+
+
+def last_job(head: Callable[[str], str]) -> int:
+    """Return the highest number of a job that the scheduler knows."""
+    numbers = re.findall(r"JobId=(\d+)", head("scontrol --oneliner show jobs"))
+    return max(map(int, numbers), default=0)
+
+
 def test_every_host_answers_prometheus_on_its_management_address(site: LabSite) -> None:
     for host in site.hosts:
         with urllib.request.urlopen(f"http://{host.address}:9100/metrics", timeout=10) as answer:

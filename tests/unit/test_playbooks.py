@@ -1,4 +1,4 @@
-"""No play reaches a switch unasked."""
+"""No play reaches a switch, or nodes under the scheduler, unasked."""
 
 from __future__ import annotations
 
@@ -54,6 +54,17 @@ def test_every_role_of_the_site_has_its_tag() -> None:
     listed = run("--list-tags", playbook=SITE).stdout
     tags = set(re.findall(r"\w+", "".join(re.findall(r"TASK TAGS: (.*)", listed))))
     assert set(applied) <= tags
+
+
+def test_nothing_of_the_site_runs_over_several_hosts() -> None:
+    """Such a job is the scheduler's: nodes run users' jobs. A check is asked for by its name."""
+    applied = [path for path in PLAYBOOKS if path.name in imported()]
+    applied += sorted((REPO / "roles").glob("*/tasks/*.yml"))
+    applied += sorted((REPO / "roles").glob("*/defaults/*.yml"))
+    assert len(applied) > 40
+    for path in applied:
+        assert "ansible_play_hosts" not in path.read_text(), path
+        assert "--nodes" not in path.read_text(), path
 
 
 def run(*arguments: str, playbook: Path = SWITCHES) -> subprocess.CompletedProcess[str]:

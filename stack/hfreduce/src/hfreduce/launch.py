@@ -3,6 +3,8 @@
 Every process gets the environment that torchrun gives: RANK, WORLD_SIZE, LOCAL_RANK,
 LOCAL_WORLD_SIZE, GROUP_RANK, GROUP_WORLD_SIZE, MASTER_ADDR and MASTER_PORT. When one fails the
 others of the node are ended; the exit code is that of the first that failed.
+
+With `--slurm`, started once on each node of a job step: `srun --ntasks-per-node=1 ... --slurm`.
 """
 
 from __future__ import annotations
@@ -10,11 +12,12 @@ from __future__ import annotations
 import argparse
 import ctypes
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 _GRACE_S = 5.0
 _LIBC = ctypes.CDLL(None)
@@ -24,6 +27,8 @@ _PR_SET_PDEATHSIG = 1
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit code of the first process that failed, or 0."""
     parser = argparse.ArgumentParser(prog="python -m hfreduce.launch", description=__doc__)
+    parser.add_argument("--slurm", action="store_true",
+                        help="take nodes, node rank and host from the job step")  # fmt: skip
     parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--node-rank", type=int, default=0)
     parser.add_argument("--ranks-per-node", type=int, required=True)
@@ -37,14 +42,39 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = said.command[1:] if said.command[:1] == ["--"] else said.command
     if not command:
         parser.error("a command is missing; write it behind --")
+    if said.slurm:
+        try:
+            said.nodes, said.node_rank, said.host = step(os.environ)
+        except ValueError as error:
+            parser.error(f"--slurm: {error}")
     if said.nodes < 1 or not 0 <= said.node_rank < said.nodes:
         parser.error(f"--node-rank is {said.node_rank}; of {said.nodes} nodes it is 0 to "
                      f"{said.nodes - 1}")  # fmt: skip
     if said.ranks_per_node < 1:
         parser.error(f"--ranks-per-node is {said.ranks_per_node}; it is at least 1")
-    if said.nodes > 1 and not (said.secret_file or os.environ.get("HFREDUCE_SECRET")):
-        parser.error("several nodes need --secret-file")
+    secrets = ("HFREDUCE_SECRET", "HFREDUCE_SECRET_FILE")
+    if said.nodes > 1 and not (said.secret_file or any(map(os.environ.get, secrets))):
+        parser.error("several nodes need --secret-file, HFREDUCE_SECRET_FILE or HFREDUCE_SECRET")
     return _run([_environment(said, local) for local in range(said.ranks_per_node)], command)
+
+
+def step(environment: Mapping[str, str]) -> tuple[int, int, str]:
+    """Return how many nodes a step of Slurm's has, which one this is, and the name of its first.
+
+    Source: https://slurm.schedmd.com/srun.html, output environment variables.
+
+    Raises:
+        ValueError: this is no step, or more than one task of it runs on a node.
+    """
+    try:
+        nodes, node = (int(environment[f"SLURM_{key}"]) for key in ("STEP_NUM_NODES", "NODEID"))
+        tasks, names = int(environment["SLURM_STEP_NUM_TASKS"]), environment["SLURM_STEP_NODELIST"]
+    except (KeyError, ValueError):
+        raise ValueError("this is no step of a Slurm job; start it with srun") from None
+    if tasks != nodes:
+        raise ValueError(f"{tasks} tasks on {nodes} nodes; start it with srun --ntasks-per-node=1")
+    first = re.match(r"(?:[^,\[]|\[[^]]*\])*", names)
+    return nodes, node, re.sub(r"\[(\w+)[^]]*\]", r"\1", first.group() if first else "")
 
 
 def _environment(said: argparse.Namespace, local_rank: int) -> dict[str, str]:

@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--link-gbps", type=float, default=1.0, help="of each node's link")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.5, help="to spend on a size")
-    parser.add_argument("--plot", type=Path, default=Path("hfreduce-bench.svg"))
+    parser.add_argument("--plot", type=Path, help="SVG file to draw the figures in")
     said = parser.parse_args(argv)
     if said.link_gbps <= 0 or said.rounds < 1 or said.seconds <= 0:
         parser.error("--link-gbps, --rounds and --seconds are more than 0")
@@ -67,6 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(json.dumps([{key: getattr(f, key) for key in Figure.__slots__} for f in figures]))
         return 0
     print(table(figures))
+    if not said.plot:
+        return 0
     try:
         plot(figures, said.plot)
         print(f"\nplot: {said.plot}")
