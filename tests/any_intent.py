@@ -326,7 +326,12 @@ def _racks(draw: st.DrawFn, shape: _Shape, nodes: dict[str, Any]) -> dict[str, A
         "power_kw": 1000.0,
         "per_row": draw(st.integers(8, 20)),
         "nodes": {"compute": draw(st.integers(1, 4)), "storage": draw(st.integers(1, 2))},
-        "network": {"per_row": per_row, "rows": -(-wanted // per_row), "devices": devices},
+        # Rows that cannot share a tree's leaves evenly have one more of each plane.
+        "network": {
+            "per_row": per_row,
+            "rows": -(-wanted // per_row),
+            "devices": devices + shape.planes,
+        },
     }
     if draw(st.booleans()):
         racks["network"]["first_row"] = draw(st.integers(1, 3))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from tests.images.engine import EngineError, podman, prepare
 from tests.lab import access, containers, lab
-from tests.lab.site import LabSite, read_site
+from tests.lab.site import LabError, LabSite, read_site
 
 pytestmark = pytest.mark.lab
 
@@ -126,7 +126,7 @@ def test_a_check_waits_for_users_and_says_for_whom(
     job = head(f"sbatch --parsable --exclusive --nodelist={busy} --chdir=/tmp --wrap='sleep 200'")
     try:
         wait_for_state(head, busy, "allocated", within_s=30)
-        with pytest.raises(lab.LabError, match="check_wait_s"):
+        with pytest.raises(LabError, match="check_wait_s"):
             check("allreduce", "-e", "check_wait_s=3", "-e", "allreduce_bytes=64K")
     finally:
         head(f"scancel {job}")
