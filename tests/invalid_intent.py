@@ -297,7 +297,7 @@ def invalid_texts(draw: st.DrawFn) -> tuple[str, bytes]:
     cluster = copy.deepcopy(draw(intents()))
     if number == len(FAULTS):  # a file that was cut off, or has a stray line
         text = as_text(cluster).decode()
-        stray = draw(st.sampled_from(["}\n", "cluster: {}\n", "site: 5\n", "  - x\n", "\tx: 1\n"]))
+        stray = draw(st.sampled_from(["}\n", "cluster: {}\n", "site: 5\n", "- x\n", "\tx: 1\n"]))
         cut = draw(st.booleans())
         return "text", (text[: text.index("racks:")] if cut else text + stray).encode()
     fault = FAULTS[number]
