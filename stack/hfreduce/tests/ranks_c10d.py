@@ -94,7 +94,7 @@ def mixed_backends(_pipe: Any, backend: str, ours: str) -> None:
     dist.all_reduce(tensor)
     assert tensor.tolist() == [dist.get_world_size()] * 3
     assert len(entered) == (ours == "cpu"), "the processor's tensors went to the wrong backend"
-    assert group._holds(torch.ones(1)) == (ours == "cpu")
+    assert group._hold([torch.ones(1)]) == (ours == "cpu")
     assert group._ours == {ours}
     assert dist.distributed_c10d._world.pg_backend_config[group] == backend
     dist.barrier()

@@ -26,12 +26,12 @@ from hfreduce.errors import HFReduceError
 from hfreduce.settings import node_settings
 
 _OPS: dict[int, ReduceOp] = {
-    dist.ReduceOp.SUM.value: "sum",
-    dist.ReduceOp.AVG.value: "avg",
-    dist.ReduceOp.MIN.value: "min",
-    dist.ReduceOp.MAX.value: "max",
+    hash(dist.ReduceOp(dist.ReduceOp.SUM)): "sum",
+    hash(dist.ReduceOp(dist.ReduceOp.AVG)): "avg",
+    hash(dist.ReduceOp(dist.ReduceOp.MIN)): "min",
+    hash(dist.ReduceOp(dist.ReduceOp.MAX)): "max",
 }
-"""By number: to look for one of torch's own names takes longer than a small sum."""
+"""By torch's hash, its number: to ask for the name of one takes longer than a small sum."""
 _DTYPES = {getattr(torch, name): kind for name, kind in _core.Dtype.__members__.items()}
 _IN_PLACE_OF_OPTIONS = (dist.ReduceOp, dist.ReduceOp.RedOpType, timedelta)
 _BYTE = _core.Dtype.uint8
@@ -106,7 +106,7 @@ class HFReduceGroup(dist.ProcessGroup):
 
     def _allreduce(self, name: str, tensors: list[torch.Tensor], opts: Any) -> Any:
         group = self._in_order()
-        op = _OPS.get(opts.reduceOp.op.value)
+        op = _OPS.get(hash(opts.reduceOp))
         if op is None or not group._takes(tensors, op):
             return getattr(group._rest, name)(tensors, opts)
         return group._start(_core.Kind.allreduce, tensors, op, 0, opts)
@@ -120,7 +120,7 @@ class HFReduceGroup(dist.ProcessGroup):
             opts.rootRank, opts.reduceOp = root, dist.ReduceOp(op)
             opts = _options(dist.ReduceOptions, opts, timeout)
         group = self._in_order()
-        known = _OPS.get(opts.reduceOp.op.value)
+        known = _OPS.get(hash(opts.reduceOp))
         if known is None or not group._takes(tensors, known):
             return group._rest.reduce(tensors, opts)
         return group._start(_core.Kind.reduce, tensors, known, opts.rootRank, opts)
@@ -132,7 +132,7 @@ class HFReduceGroup(dist.ProcessGroup):
             opts.rootRank = root
             opts = _options(dist.BroadcastOptions, opts, timeout)
         group = self._in_order()
-        if not all(group._holds(tensor) for tensor in tensors):
+        if not group._hold(tensors):
             return group._rest.broadcast(tensors, opts)
         return group._start(_core.Kind.broadcast, tensors, "sum", opts.rootRank, opts)
 
@@ -206,28 +206,31 @@ class HFReduceGroup(dist.ProcessGroup):
         self._ours = frozenset(device for device, name in asked.items() if name == "hfreduce")
         return self._ours
 
-    def _holds(self, tensor: torch.Tensor) -> bool:
+    def _hold(self, tensors: list[torch.Tensor]) -> bool:
         ours = self._ours if self._ours is not None else self._devices()
-        device = "cpu" if tensor.is_cpu else tensor.device.type
-        return device in ours and tensor.layout is _STRIDED
+        for tensor in tensors:
+            device = "cpu" if tensor.is_cpu else tensor.device.type
+            if device not in ours or tensor.layout is not _STRIDED:
+                return False
+        return True
 
     def _takes(self, tensors: list[torch.Tensor], op: ReduceOp) -> bool:
         for tensor in tensors:
             dtype = tensor.dtype
             if dtype not in _DTYPES or (op == "avg" and not dtype.is_floating_point):
                 return False
-            if not self._holds(tensor):
-                return False
-        return True
+        return self._hold(tensors)
 
     def _start(
         self, kind: _core.Kind, tensors: list[torch.Tensor], op: ReduceOp, root: int, opts: Any
     ) -> HFReduceWork:
-        runs_on = bool(opts.asyncOp)
-        staged, pending = [], []
+        runs_on: bool = opts.asyncOp
+        staged, pending, copied = [], [], False
+        as_bytes = kind is _BROADCAST
         for tensor in tensors:
             each = _staged(tensor)
-            memory = _memory(each, kind is _BROADCAST)
+            copied = copied or each is not tensor
+            memory = _memory(each, as_bytes)
             stream = current_stream(each) if memory.gpu else 0
             staged.append(each)
             pending.append(
@@ -235,10 +238,11 @@ class HFReduceGroup(dist.ProcessGroup):
                     kind, memory, memory, op, root, wait=not runs_on, stream=stream
                 )
             )
-        timeout_s = opts.timeout.total_seconds()
-        if timeout_s <= 0:
-            timeout_s = self._timeout_s
-        work = HFReduceWork(self._callbacks, timeout_s, tensors, staged, pending)
+        timeout = opts.timeout  # less than nothing where none was given
+        timeout_s = timeout.total_seconds() if timeout.days >= 0 else 0.0
+        work = HFReduceWork(
+            self._callbacks, timeout_s or self._timeout_s, tensors, staged, pending, copied
+        )
         if runs_on:  # its memory must last, whatever the caller does with the work
             while self._unended and self._unended[0].is_completed():
                 self._unended.popleft()
@@ -299,10 +303,10 @@ def _staged(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _memory(tensor: torch.Tensor, as_bytes: bool) -> Buffer:
-    dtype, elements = _BYTE, tensor.nbytes
-    if not as_bytes:
-        dtype, elements = _DTYPES.get(tensor.dtype, _BYTE), tensor.numel()
-    return Buffer(tensor.data_ptr(), elements, dtype, tensor, None, tensor.is_cuda)
+    if as_bytes:
+        return Buffer(tensor.data_ptr(), tensor.nbytes, _BYTE, tensor, None, tensor.is_cuda)
+    dtype = _DTYPES.get(tensor.dtype, _BYTE)  # a barrier's has no elements
+    return Buffer(tensor.data_ptr(), tensor.numel(), dtype, tensor, None, tensor.is_cuda)
 
 
 @cache

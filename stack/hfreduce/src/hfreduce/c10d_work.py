@@ -9,7 +9,6 @@ Annotations are real ones here: torch reads those of a hook.
 """
 
 import contextlib
-import operator
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -151,6 +150,7 @@ class HFReduceWork(TorchWork):
         tensors: list[torch.Tensor],
         staged: list[torch.Tensor],
         pending: list[Pending],
+        copied: bool,
     ) -> None:
         """Keep what wait() waits for, and the memory that it works on.
 
@@ -160,6 +160,7 @@ class HFReduceWork(TorchWork):
             tensors: the caller's.
             staged: what is worked on in their place, each one itself or a copy.
             pending: the operations.
+            copied: whether one of them works on a copy.
         """
         TorchWork.__init__(self)
         self.tensors = tensors
@@ -167,7 +168,7 @@ class HFReduceWork(TorchWork):
         self._timeout_s = timeout_s
         self._staged = staged
         self._pending = pending
-        self._copied = any(map(operator.is_not, tensors, staged))
+        self._copied = copied
         self._devices: list[torch.device] = []
         for each in tensors:
             if each.is_cuda:
