@@ -184,14 +184,16 @@ def _names(hostvars: Hostvars, groups: Groups) -> Iterator[str]:
     """Compare what the management hosts tell everyone with who is there."""
     there = set(groups.get("all", ())) - set(groups.get(SWITCHES, ()))
     for host in groups.get("management", ())[:1]:
-        if "fabric_hosts" not in hostvars[host]:
-            yield f"{host}: fabric_hosts is not set; no host could resolve the others' names"
+        if "fabric_names" not in hostvars[host]:
+            yield f"{host}: fabric_names is not set; no host could resolve the others' names"
             continue
-        named = {entry["name"] for entry in hostvars[host]["fabric_hosts"]}
+        # ADDRESS NAME.DOMAIN NAME of each host; a line of one name is a further address's.
+        lines = [line.split() for line in hostvars[host]["fabric_names"].splitlines()]
+        named = {line[2] for line in lines if len(line) > 2}
         for name in sorted(there - named):
-            yield f"{name}: is not in fabric_hosts of {host}; nobody could resolve its name"
+            yield f"{name}: is not in fabric_names of {host}; nobody could resolve its name"
         for name in sorted(named - there):
-            yield f"{name}: is in fabric_hosts of {host} and not in the inventory; add or drop it"
+            yield f"{name}: is in fabric_names of {host} and not in the inventory; add or drop it"
 
 
 class FilterModule:

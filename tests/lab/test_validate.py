@@ -48,7 +48,10 @@ def switch(number: int) -> dict[str, Any]:
 def good_inventory() -> dict[str, Any]:
     """Return a static inventory of three hosts and a switch without a mistake."""
     head, store, node = host(1, "management"), host(2, "storage"), host(3, "compute")
-    head["fabric_hosts"] = [{"name": name} for name in ("head", "store", "node")]
+    head["fabric_names"] = "".join(
+        f"192.0.2.{number} {name}.example.internal {name}\n198.51.100.{number} {name}-ib-a\n"
+        for number, name in enumerate(("head", "store", "node"), 1)
+    )
     return {
         "all": {
             "vars": {
@@ -103,6 +106,7 @@ def test_all_mistakes_are_told_together(tmp_path: Path) -> None:
 
 NODE = "compute.hosts.node"
 LEAF = "switches.hosts.leaf"
+ME = "192.0.2.1 head.x head\n192.0.2.2 store.x store\n192.0.2.3 me.x me\n"
 
 
 @pytest.mark.parametrize(
@@ -120,8 +124,8 @@ LEAF = "switches.hosts.leaf"
         (f"{NODE}.fabric_ports.0.address", "198.51.100.9", "has 198.51.100.9 on ib0, and"),
         (f"{NODE}.fabric_ports.0.guid", "0x1", "head, node: fabric_ports guid is 0x1 on each"),
         (f"{NODE}.fabric_ports.0.leaf_port", 1, "leaf and leaf_port is a-leaf01/1 on each"),
-        ("management.hosts.head.fabric_hosts.2.name", "me", "node: is not in fabric_hosts of head"),
-        ("management.hosts.head.fabric_hosts.2.name", "me", "me: is in fabric_hosts of head and"),
+        ("management.hosts.head.fabric_names", ME, "node: is not in fabric_names of head"),
+        ("management.hosts.head.fabric_names", ME, "me: is in fabric_names of head and"),
         (
             f"{LEAF}.fabric_role",
             "compute",

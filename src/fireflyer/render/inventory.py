@@ -36,8 +36,8 @@ class Inventory:
     variables: Mapping[str, Json]
     """Of every host."""
     management_variables: Mapping[str, Json]
-    """Of management hosts alone: lists as long as the site, which a copy for every host
-    would make quadratic. Others read them through `hostvars`."""
+    """Of management hosts alone: what is as long as the site, which a copy for every host
+    would make quadratic. Others read it through `hostvars`."""
     hosts: Mapping[str, Mapping[str, Json]]
     groups: Mapping[str, tuple[str, ...]]
     """Hosts of each group that has no children; `inventory/groups.yml` has the tree."""
@@ -57,7 +57,7 @@ def inventory(fabric: Fabric) -> Inventory:
             },
         },
         management_variables={
-            "fabric_hosts": [_host_names(node) for node in fabric.nodes],
+            "fabric_names": _names(fabric),
             "fabric_slurm": {
                 "nodes": [asdict(entry) for entry in slurm.nodes(fabric)],
                 "topology": [asdict(entry) for entry in slurm.topology(fabric)],
@@ -92,15 +92,17 @@ def _groups(fabric: Fabric) -> dict[str, tuple[str, ...]]:
     return {name: tuple(hosts) for name, hosts in groups.items()}
 
 
-def _host_names(node: Node) -> Mapping[str, Json]:
-    return {
-        "name": node.name,
-        "management": str(node.management),
-        "aliases": [
-            {"name": f"{node.name}-{_alias(port)}", "address": str(port.address)}
-            for port in node.ports
-        ],
-    }
+def _names(fabric: Fabric) -> str:
+    """Return the lines of /etc/hosts, as hosts(5) has them.
+
+    One text: a list would be copied, and walked, once for every host that takes it.
+    """
+    domain = fabric.intent.domain
+    lines = []
+    for node in fabric.nodes:
+        lines.append(f"{node.management} {node.name}.{domain} {node.name}\n")
+        lines += [f"{port.address} {node.name}-{_alias(port)}\n" for port in node.ports]
+    return "".join(lines)
 
 
 def _variables(node: Node, position: int | None) -> Mapping[str, Json]:

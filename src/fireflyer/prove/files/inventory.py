@@ -52,15 +52,17 @@ def _findings(fabric: Fabric, text: str) -> Iterator[Finding]:
     hosts |= {switch.name: _switch(fabric, switch) for switch in fabric.switches}
     yield from row_findings(PATH, *_compared("", hosts, top.at("hosts")))
     yield from _groups(fabric, top.at("children"))
-    lists = {"fabric_hosts": [_names(node) for node in fabric.nodes]}
     held = top.at("children", "management", "vars")
-    rest = Marked({k: v for k, v in held.mapping.items() if k != "fabric_slurm"}, held.line)
-    yield from row_findings(PATH, *_compared("vars of management", lists, rest))
+    rest = Marked({k: v for k, v in held.mapping.items() if k not in _AS_LONG_AS_A_SITE}, held.line)
+    yield from row_findings(PATH, *_compared("vars of management", {}, rest))
+    named = dict(name for node in fabric.nodes for name in _names(fabric.intent.domain, node))
+    yield from row_findings(PATH, named, _seen_names(held.at("fabric_names")))
     planned, seen = planned_slurm(fabric), with_names(held.at("fabric_slurm"))
     yield from row_findings(PATH, planned, seen)
 
 
 _OF_A_GROUP = {"vars", "hosts", "children"}
+_AS_LONG_AS_A_SITE = ("fabric_names", "fabric_slurm")
 
 
 def _compared(
@@ -231,15 +233,16 @@ def _switch(fabric: Fabric, switch: Switch) -> dict[str, Tree]:
     }
 
 
-def _names(node: Node) -> dict[str, Tree]:
-    return {
-        "name": node.name,
-        "management": str(node.management),
-        "aliases": [
-            {
-                "name": f"{node.name}-{'ib' if port.gateway is None else 'roce'}-{rail(port)}",
-                "address": str(port.address),
-            }
-            for port in node.ports
-        ],
-    }
+def _names(domain: str, node: Node) -> Iterator[tuple[str, dict[str, Value]]]:
+    """Yield what each line of hosts(5) says, by its first name."""
+    own = f"{node.name}.{domain}"
+    yield f"name {own}", {"address": str(node.management), "also": (node.name,)}
+    for port in node.ports:
+        name = f"{node.name}-{'ib' if port.gateway is None else 'roce'}-{rail(port)}"
+        yield f"name {name}", {"address": str(port.address), "also": ()}
+
+
+def _seen_names(names: Marked) -> Iterator[Row]:
+    for line in str(names.value or "").splitlines():
+        address, name, *also = [*line.split(), "", ""][: max(2, len(line.split()))]
+        yield Row(f"name {name}", {"address": address, "also": tuple(also)}, names.line)
