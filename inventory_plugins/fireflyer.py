@@ -42,19 +42,20 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc] # Ansible has 
         super().parse(inventory, loader, path, cache)
         self._read_config_data(path)
         try:
-            from fireflyer.design import design
             from fireflyer.errors import IntentError
-            from fireflyer.load import load_site
-            from fireflyer.render.inventory import inventory as inventory_of
+            from fireflyer.render.inventory_cache import cached_inventory
         except ImportError as error:
             raise AnsibleParserError(
                 f"the fireflyer package is not beside this Ansible ({error}); run make setup and"
                 " use .venv/bin/ansible-playbook"
             ) from error
         try:
-            found = inventory_of(design(load_site(Path(path).parent)))
+            found = cached_inventory(Path(path).parent)
         except IntentError as error:
             raise AnsibleParserError(f"the intent cannot be built:\n{error}") from error
+        # Ansible would copy every value and mark each part of it with the file it came from: half a
+        # million marks at a large site. No value here is a template.
+        inventory = getattr(inventory, "__wrapped__", inventory)
         for name, value in found.variables.items():
             inventory.set_variable("all", name, value)
         for group, hosts in found.groups.items():

@@ -14,6 +14,7 @@ from fireflyer.model.hardware import Catalogue
 from fireflyer.model.intent import Cluster, IntentFile
 
 INTENT = Path("group_vars/all/cluster.yml")
+ASSETS = Path("assets.csv")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def load_site(folder: Path) -> Site:
     except IntentError as error:
         problems += error.problems
     try:
-        assets = load_assets(folder / "assets.csv")
+        assets = load_assets(folder / ASSETS)
     except IntentError as error:
         problems += error.problems
     try:
