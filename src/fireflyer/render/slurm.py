@@ -69,6 +69,10 @@ class GresEntry:
     name: str
     type: str
     file: str
+    nodes: str
+    """Hosts that have it."""
+    cores: str
+    """Cores beside it, by Slurm's own numbers: those of the first socket come first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,13 +207,40 @@ def _node_entry(model: NodeModel, names: list[str], zone: str) -> NodeEntry:
 
 
 def gres(fabric: Fabric) -> tuple[GresEntry, ...]:
-    """Return the devices behind the nodes' GPUs: one file each, as NVIDIA's driver names them."""
-    models = {node.model.name: node.model for node in fabric.nodes_of(Role.COMPUTE)}
+    """Return the nodes' GPUs, as NVIDIA's driver names them, by model and NUMA node.
+
+    Slurm gives a job's processes the cores beside its GPUs (gres.conf(5), Cores).
+    """
+    names: dict[str, list[str]] = {}
+    models: dict[str, NodeModel] = {}
+    for node in fabric.nodes_of(Role.COMPUTE):
+        if node.model.gpus:
+            names.setdefault(node.model.name, []).append(node.name)
+            models[node.model.name] = node.model
     return tuple(
-        GresEntry("gpu", _gpu_type(model), f"/dev/nvidia[0-{len(model.gpus) - 1}]")
-        for model in models.values()
-        if model.gpus
+        GresEntry(
+            name="gpu",
+            type=_gpu_type(model),
+            file=_devices([number for number, _ in beside]),
+            nodes=hostlist(names[name]),
+            cores=_cores(model, numa),
+        )
+        for name, model in models.items()
+        for numa, group in groupby(enumerate(model.gpus), key=lambda numbered: numbered[1].numa)
+        for beside in [list(group)]
     )
+
+
+def _devices(numbers: list[int]) -> str:
+    if len(numbers) == 1:
+        return f"/dev/nvidia{numbers[0]}"
+    return f"/dev/nvidia[{numbers[0]}-{numbers[-1]}]"
+
+
+def _cores(model: NodeModel, numa: int) -> str:
+    of_each = model.cpus.sockets * model.cpus.cores_per_socket // model.cpus.numa_count
+    first = numa * of_each
+    return f"{first}-{first + of_each - 1}" if of_each > 1 else str(first)
 
 
 def _gpu_type(model: NodeModel) -> str:

@@ -27,15 +27,28 @@ def planned_slurm(fabric: Fabric) -> dict[str, dict[str, Value]]:
             "nodes": below.get("Nodes", ()),
             "switches": below.get("Switches", ()),
         }
-    for node in compute:
-        if node.model.gpus:
-            kind, last = node.model.gpus[0].model.lower(), len(node.model.gpus) - 1
-            planned[f"slurm gres gpu {kind}"] = {"file": f"/dev/nvidia[0-{last}]"}
+    planned |= _gres(compute)
     if compute:
         planned["slurm partitions all"] = _partition(compute, default=True)
     for zone, nodes in zones.items():
         if len(zones) > 1 and nodes:
             planned[f"slurm partitions zone-{zone}"] = _partition(nodes, default=False)
+    return planned
+
+
+def _gres(compute: list[Node]) -> dict[str, dict[str, Value]]:
+    """Return what each GPU's line says: who has such a GPU, and its NUMA node's cores."""
+    planned: dict[str, dict[str, Value]] = {}
+    for model in {node.model.name: node.model for node in compute}.values():
+        hosts = _names([node for node in compute if node.model.name == model.name])
+        count = model.cpus.sockets * model.cpus.cores_per_socket
+        numas = [core * model.cpus.numa_count // count for core in range(count)]
+        for number, gpu in enumerate(model.gpus):
+            beside = [str(core) for core, numa in enumerate(numas) if numa == gpu.numa]
+            planned[f"slurm gres gpu {gpu.model.lower()} {hosts[0]} /dev/nvidia{number}"] = {
+                "nodes": hosts,
+                "cores": ",".join(beside),
+            }
     return planned
 
 
@@ -69,8 +82,10 @@ def with_names(slurm: Marked) -> Iterator[Row]:
     for kind, entries in slurm.mapping.items():
         for entry in entries.value if isinstance(entries.value, list) else [entries]:
             values = {key: _value(key, value) for key, value in flattened(entry)}
+            files = values.pop("file", "") if kind == "gres" else ""
             key = _key(kind, values)
-            yield Row(f"slurm {kind} {key}", values, entry.line)
+            for file in expanded(str(files)) or ("",):
+                yield Row(f"slurm {kind} {key} {file}".rstrip(), values, entry.line)
 
 
 def _key(kind: str, values: dict[str, Value]) -> str:
@@ -78,11 +93,15 @@ def _key(kind: str, values: dict[str, Value]) -> str:
         names = values.get("names")
         return str(names[0]) if isinstance(names, tuple) and names else "none"
     if kind == "gres":
-        return f"{values.pop('name', 'none')} {values.pop('type', 'none')}"
+        nodes = values.get("nodes")
+        first = nodes[0] if isinstance(nodes, tuple) and nodes else "none"
+        return f"{values.pop('name', 'none')} {values.pop('type', 'none')} {first}"
     return str(values.pop("name", "none"))
 
 
 def _value(key: str, value: Value) -> Value:
+    if key == "cores":
+        return ",".join(expanded(f"[{value}]"))
     if key not in _LISTS or not isinstance(value, str):
         return value
     try:
