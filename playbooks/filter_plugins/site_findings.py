@@ -27,12 +27,14 @@ SWITCH_VARIABLES = (
     "ansible_host", "fabric_role", "fabric_layer", "fabric_tree", "fabric_rack", "fabric_unit",
     "fabric_addresses", "fabric_networks", "fabric_system", "fabric_config",
 )  # fmt: skip
+JUDGED = (*HOST_VARIABLES, *SWITCH_VARIABLES, "fabric_names", "cluster")
 LAYERS = ("leaf", "spine", "core", "interzone")
 INTENT = "group_vars/all/cluster.yml"
 
 
 def site_findings(hostvars: Hostvars, groups: Groups) -> list[str]:
     """Return one line for each mistake: where, which value, what to do."""
+    hostvars = {host: _filled(hostvars, host) for host in groups.get("all", ())}
     findings = list(_groups(hostvars, groups))
     complete = []
     switches = set(groups.get(SWITCHES, ()))
@@ -55,6 +57,23 @@ def site_findings(hostvars: Hostvars, groups: Groups) -> list[str]:
     findings += _shared(values)
     findings += _names(hostvars, groups)
     return findings
+
+
+def _filled(hostvars: Hostvars, host: str) -> Mapping[str, Any]:
+    """Return the variables of a host that are judged, with their templates filled in.
+
+    Ansible gathers a host's variables anew each time that it is asked for them, and walks through
+    each value in search of templates: that is done once, and where there is one.
+    """
+    if not hasattr(hostvars, "raw_get"):
+        return hostvars[host]
+    raw = hostvars.raw_get(host)
+    found = {name: raw[name] for name in JUDGED if name in raw}
+    templates = [name for name, value in found.items() if "{{" in repr(value)]
+    if templates:
+        variables = hostvars[host]
+        found |= {name: variables[name] for name in templates}
+    return found
 
 
 def _groups(hostvars: Hostvars, groups: Groups) -> Iterator[str]:

@@ -21,7 +21,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.lab", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
     up = verbs.add_parser("up", help="raise what is missing and apply the playbooks")
-    up.add_argument("--again", action="store_true", help="apply them even if nothing changed")
+    up.add_argument("--again", action="store_true", help="apply every role once more")
     verbs.add_parser("down", help="remove the lab's containers, networks and files")
     verbs.add_parser("status", help="show the hosts and what Slurm thinks of them")
     verbs.add_parser("job", help="run a job on every node")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import subprocess
 import time
@@ -14,12 +13,6 @@ from tests.lab import access, containers
 from tests.lab.site import BIN, LAB_SOURCE, REPO, LabError, LabSite, Source, read_site
 
 LOG = access.LAB / "site.log"
-STAMP = access.LAB / "converged"
-APPLIED = (
-    "roles", "playbooks", "inventory/lab", "inventory_plugins", "src/fireflyer", "hardware",
-    "ansible.cfg",
-)  # fmt: skip
-"""What decides how a host ends up; the stamp holds its digest."""
 RECAP = re.compile(
     r"^(\S+) +: ok=\d+ +changed=(\d+) +unreachable=(\d+) +failed=(\d+)", re.MULTILINE
 )
@@ -29,17 +22,11 @@ Tell = Callable[[str], None]
 
 
 def up(tell: Tell, *, again: bool = False) -> None:
-    """Raise what is missing of the lab and apply the playbooks unless nothing changed."""
+    """Raise what is missing of the lab and apply what is due, or everything once more."""
     site = read_site()
     raise_hosts(tell, site)
-    stamp = _stamp()
-    if not again and STAMP.is_file() and STAMP.read_text() == stamp:
-        tell("the playbooks were applied to these very hosts; --again applies them once more")
-    else:
-        STAMP.unlink(missing_ok=True)
-        with _timed(tell, "playbooks/site.yml"):
-            apply(tell)
-        STAMP.write_text(stamp)
+    with _timed(tell, "playbooks/site.yml"):
+        apply(tell, *(["-e", "site_full=true"] if again else []))
     tell(f"the lab is up. A shell: ssh -F {access.CONFIG.relative_to(REPO)} {site.controllers[0]}")
 
 
@@ -133,18 +120,6 @@ def _failures(output: str) -> str:
     """Return the parts of Ansible's output that tell what failed, or else its end."""
     blocks = [block for block in output.split("\n\n") if "fatal: [" in block or "[ERROR]" in block]
     return "\n".join(blocks)[-6000:] or output[-2000:]
-
-
-def _stamp() -> str:
-    """Name the state that applying the playbooks now would lead to."""
-    digest = hashlib.sha256()
-    for name in APPLIED:
-        path = REPO / name
-        files = [path] if path.is_file() else sorted(path.rglob("*"))
-        for file in files:
-            if file.is_file() and "__pycache__" not in file.parts and "molecule" not in file.parts:
-                digest.update(f"{file.relative_to(REPO)}\n".encode() + file.read_bytes())
-    return "\n".join([*containers.ids(), digest.hexdigest(), ""])
 
 
 @contextmanager

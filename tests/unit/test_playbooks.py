@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -27,12 +26,22 @@ def plays(playbook: Path) -> list[dict[str, Any]]:
     return found
 
 
+def site_roles() -> dict[str, dict[str, Any]]:
+    """Return the roles of the site by name."""
+    found = yaml.safe_load((REPO / "playbooks/vars/site.yml").read_text())["site_roles"]
+    return {role["name"]: role for role in found}
+
+
 @pytest.mark.parametrize("playbook", PLAYBOOKS, ids=lambda path: path.name)
 def test_only_the_network_play_names_switches(playbook: Path) -> None:
     if playbook == SWITCHES:
         return
+    planned = {
+        f"{{{{ site_plan.{name}.hosts }}}}": role["groups"] for name, role in site_roles().items()
+    }
     for play in plays(playbook):
-        assert set(play.get("hosts", "localhost").split(":")) <= SERVERS
+        hosts = play.get("hosts", "localhost")
+        assert set(planned.get(hosts, hosts.split(":"))) <= SERVERS
 
 
 def imported() -> list[str]:
@@ -44,16 +53,33 @@ def test_the_site_does_not_import_it() -> None:
     assert SWITCHES.name not in imported()
 
 
-def test_every_role_of_the_site_has_its_tag() -> None:
-    """Without one, `--tags slurm_node` would do nothing and end well."""
-    applied = re.findall(
-        r"(?:role: |include_role:\n +name: )(\w+)",
-        "".join((SITE.parent / name).read_text() for name in imported()),
-    )
-    assert len(applied) >= 7
-    listed = run("--list-tags", playbook=SITE).stdout
-    tags = set(re.findall(r"\w+", "".join(re.findall(r"TASK TAGS: (.*)", listed))))
-    assert set(applied) <= tags
+def test_every_role_of_the_site_is_due_tagged_and_stamped_alike() -> None:
+    """Without its tag, `--tags slurm_node` would do nothing and end well.
+
+    Without its stamp a role would be applied for ever, and with another's never.
+    """
+    layers = [play for name in imported() for play in plays(SITE.parent / name) if "roles" in play]
+    assert [play["roles"] for play in layers] == [[name] for name in site_roles()]
+    for play in layers:
+        [name] = play["roles"]
+        assert play["tags"] == [name]
+        assert play["vars"] == {"site_role": name}
+        assert play["hosts"] == f"{{{{ site_plan.{name}.hosts }}}}"
+        [before], [after] = play["pre_tasks"], play["post_tasks"]
+        assert before["ansible.builtin.import_tasks"] == "tasks/clear_stamp.yml"
+        assert after["ansible.builtin.import_tasks"] == "tasks/set_stamp.yml"
+        assert (REPO / "roles" / name / "templates/check.sh.j2").is_file()
+
+
+def test_a_layer_by_itself_reaches_all_of_its_hosts_canaries_first() -> None:
+    listed = run("--list-hosts", playbook=SITE.parent / "training.yml").stdout
+    assert "pattern: ['a-cn0001', 'b-cn0001', 'a-cn0002', 'b-cn0002']" in listed
+
+
+def test_a_wrong_site_full_is_refused_before_a_host_is_asked() -> None:
+    done = run("-e", "site_full=zone_x", playbook=SITE.parent / "digests.yml")
+    assert done.returncode == 2
+    assert "site_full is zone_x; give true, or a group of hosts such as zone_a" in done.stdout
 
 
 def test_nothing_of_the_site_runs_over_several_hosts() -> None:

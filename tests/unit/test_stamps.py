@@ -1,0 +1,334 @@
+"""A role is due where its files, or a variable that it can read, are not what they were."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible.inventory.manager import InventoryManager
+from ansible.parsing.dataloader import DataLoader
+from ansible.plugins.loader import init_plugin_loader
+from ansible.template import trust_as_template
+from ansible.vars.hostvars import HostVars, HostVarsVars
+from ansible.vars.manager import VariableManager
+from tests.conftest import REPO
+
+from fireflyer.folders import digest_of_folder
+from fireflyer.stamps import due
+from fireflyer.stamps.due import SiteRole
+from fireflyer.stamps.roles import read_role
+
+ROLES = [
+    SiteRole(
+        name=role["name"],
+        groups=tuple(role["groups"]),
+        wanted=role.get("wanted", ""),
+    )
+    for role in yaml.safe_load((REPO / "playbooks/vars/site.yml").read_text())["site_roles"]
+]
+BY_NAME = {role.name: role for role in ROLES}
+Digests = Mapping[str, Mapping[str, str]]
+
+
+class Raw:
+    """Variables of hosts, one host's own by its name and everyone's by "all"."""
+
+    def __init__(self, **hosts: dict[str, Any]) -> None:
+        self.hosts = hosts
+
+    def raw_get(self, host_name: str, /) -> Mapping[str, Any]:
+        """Return the variables of a host."""
+        return {"inventory_hostname": host_name} | self.hosts["all"] | self.hosts[host_name]
+
+
+@pytest.fixture
+def roles(tmp_path: Path) -> Path:
+    """Return a folder with two roles, of which `app` includes `base`."""
+    for name, tasks in {
+        "app": "- include_role:\n    name: base\n- debug: {msg: '{{ app_text }} {{ zone }}'}\n",
+        "base": "- debug: {msg: '{{ base_text }}'}\n",
+        "other": "- debug: {msg: '{{ other_text }}'} # the cluster of zone\n",
+    }.items():
+        (tmp_path / name / "tasks").mkdir(parents=True)
+        (tmp_path / name / "tasks/main.yml").write_text(tasks)
+    (tmp_path / "app/defaults").mkdir()
+    (tmp_path / "app/defaults/main.yml").write_text("app_dir: '{{ role_path }}/../../src'\n")
+    read_role.cache_clear()
+    return tmp_path
+
+
+GROUPS = {"all": ["n1", "n2", "m1"], "nodes": ["n1", "n2"], "heads": ["m1"]}
+FOUND = [SiteRole(name=name, groups=("nodes", "heads")) for name in ("app", "base", "other")]
+
+
+def of(roles: Path, raw: Raw, groups: Mapping[str, list[str]] = GROUPS) -> Digests:
+    read_role.cache_clear()
+    digest_of_folder.cache_clear()
+    return due.digests(FOUND, raw, groups, roles)
+
+
+def changed(before: Digests, after: Digests) -> set[str]:
+    """Return each role and host whose digest is another, as `role host`."""
+    return {
+        f"{role} {host}"
+        for role in before
+        for host in before[role]
+        if before[role][host] != after[role][host]
+    }
+
+
+def site(**more: Any) -> Raw:
+    everyone = {
+        "zone": "a",
+        "app_text": "{{ names.first }} {{ hostvars[groups['heads'] | first].table }}",
+        "names": {"first": "{{ deep }}", "second": "two"},
+        "deep": "three",
+        "other_text": "{{ names.items() }}",
+        "cluster": {"size": 3},
+    }
+    return Raw(
+        **{
+            "all": everyone | more.pop("all", {}),
+            "n1": {"serial": 1},
+            "n2": {"serial": 2},
+            "m1": {"table": "x", "chair": "y"},
+        }
+        | more
+    )
+
+
+EVERYWHERE = {"n1", "n2", "m1"}
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, set()),
+        ({"all": {"app_text": "new"}}, {f"app {host}" for host in EVERYWHERE}),
+        ({"all": {"base_text": "new"}}, {f"{r} {h}" for r in ("app", "base") for h in EVERYWHERE}),
+        ({"all": {"deep": "new"}}, {f"{r} {h}" for r in ("app", "other") for h in EVERYWHERE}),
+        (
+            {"all": {"names": {"first": "{{ deep }}", "second": "new"}}},
+            {f"other {h}" for h in EVERYWHERE},
+        ),
+        ({"m1": {"table": "new", "chair": "y"}}, {f"app {host}" for host in EVERYWHERE}),
+        ({"n1": {"zone": "b"}}, {"app n1"}),
+        ({"n1": {"serial": 9}, "all": {"cluster": {"size": 4}, "never": "{{ deep }}"}}, set()),
+    ],
+)  # fmt: skip
+def test_what_a_role_reads_by_any_way_is_part_of_it(
+    roles: Path, more: dict[str, Any], expected: set[str]
+) -> None:
+    assert changed(of(roles, site()), of(roles, site(**more))) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "expected"),
+    [
+        ("{{ hostvars.m1.chair }}", {"m1": {"chair": "new"}}, EVERYWHERE),
+        ("{{ lookup('vars', 'any_' ~ zone) }}", {"n1": {"any_a": "new"}}, {"n1"}),
+        ("{{ vars['any_' ~ zone] }}", {"n1": {"any_a": "new"}}, {"n1"}),
+        ("{{ site_words }}", {"n2": {"site_words": "new"}}, {"n2"}),
+        ("{{ ansible_check_mode }}", {"n2": {"ansible_check_mode": True}}, set()),
+        ("{{ groups[which] | length }}", {}, EVERYWHERE),
+        ("{{ groups.heads | length }}", {}, set()),
+    ],
+)
+def test_what_cannot_be_told_by_reading_counts_as_a_whole(
+    roles: Path, text: str, more: dict[str, Any], expected: set[str]
+) -> None:
+    read = {"all": {"base_text": text}}
+    groups = {**GROUPS, "all": [*GROUPS["all"], "n3"], "nodes": ["n1", "n2", "n3"]}
+    before = of(roles, site(**read, n3={}))["base"]
+    after = of(roles, site(**read, **more, n3={}), groups)["base"]
+    assert {host for host in before if before[host] != after[host]} == expected
+
+
+def test_its_files_are_part_of_it_and_its_tests_are_not(roles: Path) -> None:
+    before = of(roles, site())
+    (roles / "app/molecule").mkdir()
+    (roles / "app/molecule/verify.yml").write_text("[]\n")
+    (roles / "app/README.md").write_text("# app\n")
+    assert changed(before, of(roles, site())) == set()
+    (roles / "base/files").mkdir()
+    (roles / "base/files/program").write_bytes(b"\xff\x00")
+    assert changed(before, of(roles, site())) == {
+        f"{r} {h}" for r in ("app", "base") for h in EVERYWHERE
+    }
+
+
+def test_the_sources_that_a_default_names_are_part_of_it(roles: Path) -> None:
+    (roles / "../src").resolve().mkdir(exist_ok=True)
+    before = of(roles, site())
+    source = (roles / "../src/code.py").resolve()
+    source.write_text("1\n")
+    read = of(roles, site())
+    source.unlink()
+    assert changed(before, read) == {f"app {host}" for host in EVERYWHERE}
+
+
+def test_a_host_more_is_no_reason_for_the_others(roles: Path) -> None:
+    groups = {**GROUPS, "all": [*GROUPS["all"], "n3"], "nodes": ["n1", "n2", "n3"]}
+    assert changed(of(roles, site()), of(roles, site(n3={"serial": 4}), groups)) == set()
+
+
+def test_no_secret_is_digested(roles: Path) -> None:
+    """Of a vaulted value the ciphertext counts."""
+
+    class Vaulted:
+        def __init__(self, ciphertext: str) -> None:
+            self._ciphertext = ciphertext
+
+        def __repr__(self) -> str:
+            raise AssertionError("decrypted")
+
+    one, two = (site(all={"app_text": Vaulted(text)}) for text in ("one", "two"))
+    assert changed(of(roles, one), of(roles, two)) == {f"app {host}" for host in EVERYWHERE}
+
+
+def test_a_missing_role_is_said(roles: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="there is no role gone"):
+        read_role(roles, "gone")
+
+
+def answer(digests: Digests, host: str) -> str:
+    """Return what a host says that was brought to all of its roles."""
+    return "".join(
+        f"stamp {role} {hosts[host]}\r\n" for role, hosts in digests.items() if host in hosts
+    )
+
+
+GIVEN: Digests = {"app": {h: f"{i:064x}" for i, h in enumerate(GROUPS["all"])}}
+APP = SiteRole(name="app", groups=("nodes", "heads"))
+
+
+def found(role: SiteRole, answers: Mapping[str, str], full: tuple[str, ...] = ()) -> list[str]:
+    return due.due([role], GIVEN, answers, GROUPS, full)["app"]
+
+
+def test_only_hosts_that_answered_are_due() -> None:
+    whole = {host: answer(GIVEN, host) for host in GROUPS["all"]}
+    assert found(APP, whole) == []
+    assert found(APP, {**whole, "n1": ""}) == ["n1"]
+    assert found(APP, {**whole, "n1": answer(GIVEN, "n2")}) == ["n1"]
+    assert found(APP, {"n2": "", "m1": whole["m1"]}) == ["n2"]
+    assert found(APP, whole, ("n2",)) == ["n2"]
+
+
+def test_what_is_due_on_a_key_host_is_due_on_all() -> None:
+    whole = {host: answer(GIVEN, host) for host in GROUPS["all"]}
+    together = SiteRole(name="app", groups=("nodes", "heads"), due_with=("app", "heads"))
+    assert found(together, {**whole, "n1": ""}) == ["n1"]
+    assert found(together, {**whole, "m1": ""}) == ["n1", "n2", "m1"]
+
+
+def test_what_is_due_on_a_controller_makes_another_role_due() -> None:
+    given = {"head": {"m1": f"{1:064x}"}, "app": {"n1": f"{2:064x}", "n2": f"{3:064x}"}}
+    head = SiteRole(name="head", groups=("heads",))
+    app = SiteRole(name="app", groups=("nodes",), due_with=("head", "heads"))
+    answers = {
+        host: "".join(f"stamp {role} {of[host]}\n" for role, of in given.items() if host in of)
+        for host in GROUPS["all"]
+    }
+    assert due.due([app, head], given, answers, GROUPS) == {"app": [], "head": []}
+    answers["m1"] = ""
+    assert due.due([app, head], given, answers, GROUPS) == {"app": ["n1", "n2"], "head": ["m1"]}
+    del answers["n1"]
+    assert due.due([app, head], given, answers, GROUPS)["app"] == ["n2"]
+
+
+def test_one_host_of_each_group_goes_first() -> None:
+    groups = {
+        "all": ["c1", "c2", "c3", "s1", "m1"], "ungrouped": [],
+        "compute": ["c1", "c2", "c3"], "zone_a": ["c1", "c2"], "zone_b": ["c3", "s1"],
+        "head": ["m1"],
+    }  # fmt: skip
+    hosts, canaries = due.canaries_first(["c2", "c3", "s1", "m1"], groups)
+    assert sorted(hosts) == ["c2", "c3", "m1", "s1"]
+    assert canaries == 3
+    for group in ("compute", "zone_a", "zone_b", "head"):
+        assert set(hosts[:canaries]) & set(groups[group]), group
+    assert due.canaries_first([], groups) == ([], 0)
+
+
+@pytest.fixture(scope="module")
+def lab() -> HostVars:
+    """Return the lab's variables as Ansible has them."""
+    init_plugin_loader([])
+    loader = DataLoader()
+    inventory = InventoryManager(loader, sources=[str(REPO / "inventory/lab")])
+    return HostVars(inventory, VariableManager(loader, inventory), loader)
+
+
+class Edited:
+    """Variables of which one is another value on every host that has it."""
+
+    def __init__(self, hostvars: HostVars, name: str) -> None:
+        self.values = {host: dict(hostvars.raw_get(host)) for host in hostvars}
+        for variables in self.values.values():
+            if name in variables:
+                variables[name] = _another(variables[name])
+
+    def raw_get(self, host_name: str, /) -> Mapping[str, Any]:
+        """Return the variables of a host."""
+        return self.values[host_name]
+
+
+def _another(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _another(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_another(item) for item in value]
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    return trust_as_template(f"{value}9")
+
+
+def test_whatever_changes_what_ansible_gives_a_role_changes_its_digest(lab: HostVars) -> None:
+    """Ansible itself fills in the role's variables, before and after each variable is another."""
+    inventory = lab._inventory
+    groups = inventory.get_groups_dict()
+    folder = REPO / "roles"
+    before = due.digests(ROLES, lab, groups, folder)
+    names = {name for host in lab for name in lab.raw_get(host)}
+    names -= {"groups", "hostvars", "omit", "vars", "environment"}
+    noticed = 0
+    for name in sorted(name for name in names if not name.startswith(("ansible_", "inventory_"))):
+        edited = Edited(lab, name)
+        after = due.digests(ROLES, edited, groups, folder)
+        for role in ROLES:
+            for host in ("a-cn0001", "mg01", "st001"):
+                if host not in before[role.name] or host not in after[role.name]:
+                    continue
+                own = [n for n in lab.raw_get(host) if n.startswith(f"{role.name}_")]
+                if given(edited.values, groups, host, own, lab) != given(
+                    None, groups, host, own, lab
+                ):
+                    noticed += 1
+                    assert after[role.name][host] != before[role.name][host], (name, role.name)
+    assert noticed > 30
+
+
+def given(
+    values: Mapping[str, Mapping[str, Any]] | None,
+    groups: Mapping[str, list[str]],
+    host: str,
+    names: list[str],
+    lab: HostVars,
+) -> list[str]:
+    """Return what Ansible makes of a host's variables."""
+    raw = values if values is not None else {each: lab.raw_get(each) for each in lab}
+    others = {each: HostVarsVars(dict(raw[each]), lab._loader, each) for each in raw}
+    filled = HostVarsVars({**raw[host], "hostvars": others, "groups": groups}, lab._loader, host)
+    found = []
+    for name in names:
+        try:
+            found.append(repr(filled[name]))
+        except Exception as error:  # any failure is another outcome
+            found.append(str(type(error)))
+    return found
