@@ -9,7 +9,7 @@ from typing import Any
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 
-UNIT = "host-base-sshd-undo"
+UNIT = "sshd-reload-undo"
 RETRY_S = 1.0
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "undo": {"type": "str", "required": True},
@@ -18,7 +18,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(ActionBase):  # type: ignore[misc] # Ansible has no types
     """Arm the timer, reload, log in, disarm: one task, as the host's timer runs meanwhile.
 
     Each of several tasks would be done on all hosts before the next one: with a hundred hosts and

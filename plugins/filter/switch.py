@@ -1,4 +1,4 @@
-"""Jinja filters of the role: candidates, differences, health. Python computes, tasks move text."""
+"""Filters of the role switch_config: candidates, differences, health. Tasks move text only."""
 
 from __future__ import annotations
 
@@ -213,4 +213,4 @@ class FilterModule:
         """Return the filters by name."""
         found = (lines, merged, missing, difference, masked, sessions, lost, peer_lost, down,
                  minutes, clock, after, quoted)  # fmt: skip
-        return {f"switch_config_{function.__name__}": function for function in found}
+        return {f"switch_{function.__name__}": function for function in found}

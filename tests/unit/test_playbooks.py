@@ -14,6 +14,7 @@ from tests.lab.site import BIN
 PLAYBOOKS = sorted((REPO / "playbooks").glob("*.yml"))
 SITE = REPO / "playbooks" / "site.yml"
 SWITCHES = REPO / "playbooks" / "network.yml"
+COLLECTION = "fireflyer.cluster."
 SERVERS = {
     "localhost", "compute", "storage", "management",
     "slurm_controller", "slurm_node", "subnet_manager",
@@ -59,9 +60,9 @@ def test_every_role_of_the_site_is_due_tagged_and_stamped_alike() -> None:
     Without its stamp a role would be applied for ever, and with another's never.
     """
     layers = [play for name in imported() for play in plays(SITE.parent / name) if "roles" in play]
-    assert [play["roles"] for play in layers] == [[name] for name in site_roles()]
+    assert [play["roles"] for play in layers] == [[COLLECTION + name] for name in site_roles()]
     for play in layers:
-        [name] = play["roles"]
+        name = play["roles"][0].removeprefix(COLLECTION)
         assert play["tags"] == [name]
         assert play["vars"] == {"site_role": name}
         assert play["hosts"] == f"{{{{ site_plan.{name}.hosts }}}}"

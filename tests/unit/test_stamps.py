@@ -48,16 +48,16 @@ class Raw:
 def roles(tmp_path: Path) -> Path:
     """Return a folder with two roles, of which `app` includes `base`."""
     for name, tasks in {
-        "app": "- include_role:\n    name: base\n- debug: {msg: '{{ app_text }} {{ zone }}'}\n",
+        "app": "- include_role:\n    name: fireflyer.cluster.base\n- debug: {msg: '{{ app_text }} {{ zone }}'}\n",
         "base": "- debug: {msg: '{{ base_text }}'}\n",
         "other": "- debug: {msg: '{{ other_text }}'} # the cluster of zone\n",
     }.items():
-        (tmp_path / name / "tasks").mkdir(parents=True)
-        (tmp_path / name / "tasks/main.yml").write_text(tasks)
-    (tmp_path / "app/defaults").mkdir()
-    (tmp_path / "app/defaults/main.yml").write_text("app_dir: '{{ role_path }}/../../src'\n")
+        (tmp_path / "roles" / name / "tasks").mkdir(parents=True)
+        (tmp_path / "roles" / name / "tasks/main.yml").write_text(tasks)
+    (tmp_path / "roles/app/defaults").mkdir()
+    (tmp_path / "roles/app/defaults/main.yml").write_text("app_dir: '{{ role_path }}/../../src'\n")
     read_role.cache_clear()
-    return tmp_path
+    return tmp_path / "roles"
 
 
 GROUPS = {"all": ["n1", "n2", "m1"], "nodes": ["n1", "n2"], "heads": ["m1"]}
@@ -168,6 +168,21 @@ def test_the_sources_that_a_default_names_are_part_of_it(roles: Path) -> None:
     read = of(roles, site())
     source.unlink()
     assert changed(before, read) == {f"app {host}" for host in EVERYWHERE}
+
+
+def test_the_plugins_that_it_names_are_part_of_it(roles: Path) -> None:
+    """A file may define several filters, and a module is where its action is."""
+    tasks = roles / "other/tasks/main.yml"
+    tasks.write_text("- debug: {msg: '{{ other_text | fireflyer.cluster.text_upper }}'}\n")
+    plugins = roles.parent / "plugins/filter"
+    plugins.mkdir(parents=True)
+    (plugins / "text.py").write_text("1\n")
+    (plugins / "texture.py").write_text("1\n")
+    before = of(roles, site())
+    (plugins / "texture.py").write_text("2\n")
+    assert changed(before, of(roles, site())) == set()
+    (plugins / "text.py").write_text("2\n")
+    assert changed(before, of(roles, site())) == {f"other {host}" for host in EVERYWHERE}
 
 
 def test_a_host_more_is_no_reason_for_the_others(roles: Path) -> None:

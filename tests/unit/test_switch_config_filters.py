@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from roles.switch_config.filter_plugins import switch_config as filters
+from plugins.filter import switch as filters
 from roles.switch_config.molecule.default.files.fake_eos import in_vrfs
 from tests.conftest import REPO
 from tests.switches import lab_roce, rendered

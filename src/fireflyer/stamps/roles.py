@@ -11,13 +11,15 @@ from pathlib import Path
 from fireflyer.folders import digest_of, digest_of_folder, files_below
 
 APPLIED = (
-    "tasks", "handlers", "defaults", "vars", "files", "templates", "meta", "library",
-    "action_plugins", "filter_plugins", "module_utils",
+    "tasks", "handlers", "defaults", "vars", "files", "templates", "meta",
 )  # fmt: skip
 """Folders of a role that decide what it does to a host; its tests and its README do not."""
 _INCLUDED = re.compile(
-    r"(?:include_role|import_role):(?:\s+\w+:.*)*?\s+name:\s*[\"']?(\w+)|-\s*\{?role:\s*(\w+)"
+    r"(?:include_role|import_role):(?:\s+\w+:.*)*?\s+name:\s*[\"']?(?:\w+\.\w+\.)?(\w+)"
+    r"|-\s*\{?role:\s*(?:\w+\.\w+\.)?(\w+)"
 )
+_OF_THE_COLLECTION = re.compile(r"\bfireflyer\.cluster\.(\w+)")
+"""A role, or a plugin."""
 _SOURCES = re.compile(r"\{\{ role_path \}\}/([\w./-]+)")
 """A folder of sources that a role's default names, such as a package of stack/."""
 
@@ -56,11 +58,28 @@ def read_role(folder: Path, name: str) -> Role:
         files += own
         for text in (file.read_text() for file in own if file.suffix == ".yml"):
             left += [a or b for a, b in _INCLUDED.findall(text)]
+            for plugin in _OF_THE_COLLECTION.findall(text):
+                files += _plugin_files(folder, plugin)
             sources += [(root / path).resolve() for path in _SOURCES.findall(text)]
-    digests = [digest_of(files, folder), *(digest_of_folder(path) for path in sources)]
+    digests = [
+        digest_of(list(dict.fromkeys(files)), folder.parent),
+        *(digest_of_folder(path) for path in sources),
+    ]
     return Role(
         name=name,
         digest=hashlib.sha256("".join(digests).encode()).hexdigest(),
         texts=tuple(file.read_text(errors="replace") for file in files),
         names=tuple(names),
     )
+
+
+def _plugin_files(folder: Path, name: str) -> list[Path]:
+    """Return the files of a plugin beside the folder of roles; none where `name` is a role.
+
+    A file may define several filters, each of which begins with its name: `switch_lines` is one
+    of `switch.py`.
+    """
+    if (folder / name).is_dir():
+        return []
+    plugins = [file for file in files_below(folder.parent / "plugins") if file.suffix == ".py"]
+    return [file for file in plugins if f"{name}_".startswith(f"{file.stem}_")] or plugins
