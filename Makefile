@@ -42,6 +42,8 @@ test: setup-test lint ## Lint, unit tests, real software, every role in containe
 .PHONY: test-full
 test-full: test bench ## test, and what is slow or needs a quiet machine
 	FIREFLYER_PROOFS=200 $(VENV)/python -m pytest -q tests/prove/test_any_intent.py
+	$(VENV)/python -m tests.images.molecule --plain
+	FIREFLYER_TEST_SYSTEM=debian13 $(VENV)/python -m tests.images.molecule
 	$(VENV)/python -m pytest -q tests/replica_lab
 	.venv-pulumi/bin/python -m tests.mutations_replica
 	cd stack/hfreduce && ../../.venv-stack/bin/python -m pytest -q -m full

@@ -15,7 +15,7 @@ def main() -> int:
             recipe.from_environment(), lambda text: print(text, file=sys.stderr, flush=True)
         )
         keys.ensure_client_key()
-    except engine.EngineError as error:
+    except (engine.EngineError, ValueError) as error:
         print(f"tests.images: {error}", file=sys.stderr)
         return 3
     print(name)

@@ -12,12 +12,12 @@ from pathlib import Path
 from tests.images.engine import CACHE, EngineError, podman
 from tests.images.recipe import SOURCES_VARIABLE, Recipe
 
-REPOSITORY = "localhost/fireflyer/debian12-systemd"
+REPOSITORY = "localhost/fireflyer/{system}-systemd"
 
 
 def tag(recipe: Recipe) -> str:
     """Return the name of the recipe's image."""
-    return f"{REPOSITORY}:{recipe.digest}"
+    return f"{REPOSITORY.format(system=recipe.system)}:{recipe.digest}"
 
 
 def ensure(recipe: Recipe, tell: Callable[[str], None]) -> str:
@@ -65,7 +65,7 @@ def build(recipe: Recipe, name: str) -> None:
             "import",
             "--change", 'CMD ["/lib/systemd/systemd"]',
             "--change", "STOPSIGNAL SIGRTMIN+3",
-            "--change", "ENV container=podman",
+            *(part for text in recipe.variables for part in ("--change", f"ENV {text}")),
             str(archive),
             name,
         )  # fmt: skip

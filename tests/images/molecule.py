@@ -4,11 +4,15 @@ Molecule runs scenarios side by side only inside a collection. Each role here is
 its own, with hosts of its own, so processes side by side cannot meet. What a role's run prints
 goes to build/molecule/<role>.log, and to the terminal if it fails. Ended from outside, it ends
 the runs and removes their hosts.
+
+Modules go by Mitogen, which keeps an interpreter on each host; without it each module starts one,
+which takes twice the processor time. `--plain` goes without, as the lab does.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import signal
 import subprocess
@@ -27,6 +31,9 @@ LOGS = REPO / "build" / "molecule"
 LONGEST_FIRST = ("switch_config", "haiscale", "hfreduce", "slurm_node", "python_package")
 """Started before the others, so that no long run is left alone at the end."""
 
+MODULE_RUNS: dict[str, int] = {}
+"""How many modules a role's scenario may run on its hosts, for they are what it costs."""
+
 JOBS = os.cpu_count() or 1
 """One more than this took longer: a run is the processor's time, not waiting."""
 
@@ -38,27 +45,37 @@ class Result:
     role: str
     exit_code: int
     duration_s: float
+    module_runs: int
     log: Path
 
 
 class Runs:
     """The molecule processes under way, each the leader of a process group."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, plain: bool) -> None:
+        self._plain = plain
         self._under_way: dict[str, subprocess.Popen[bytes]] = {}
         self._stopped = False
 
     def test(self, role: str) -> Result:
         """Run the role's scenario from create to destroy."""
         log = LOGS / f"{role}.log"
+        counted = _counted(role)
+        counted.unlink(missing_ok=True)
         started = time.monotonic()
         with log.open("wb") as output:
-            process = _molecule("test", role, output)
+            process = _molecule("test", role, output, plain=self._plain)
             self._under_way[role] = process
             if self._stopped:  # between the signal and here
                 _end(process)
             code = process.wait()
-        return Result(role=role, exit_code=code, duration_s=time.monotonic() - started, log=log)
+        return Result(
+            role=role,
+            exit_code=code,
+            duration_s=time.monotonic() - started,
+            module_runs=sum(map(int, counted.read_text().split())) if counted.exists() else 0,
+            log=log,
+        )
 
     def stop(self) -> None:
         """End every run and remove the hosts of those that had not ended."""
@@ -69,16 +86,18 @@ class Runs:
             _end(process)
             process.wait()
             with (LOGS / f"{role}.log").open("ab") as output:
-                _molecule("destroy", role, output).wait()
+                _molecule("destroy", role, output, plain=True).wait()
             print(f"{role:20} ended, its hosts removed", flush=True)
 
 
-def _molecule(command: str, role: str, output: IO[bytes]) -> subprocess.Popen[bytes]:
+def _molecule(
+    command: str, role: str, output: IO[bytes], *, plain: bool
+) -> subprocess.Popen[bytes]:
     """Begin one of molecule's commands on a role, as the leader of a process group."""
     return subprocess.Popen(
         [_bin_directory() / "molecule", command],
         cwd=REPO / "roles" / role,
-        env=_environment(role),
+        env=_environment(role, plain=plain),
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=subprocess.STDOUT,
@@ -94,14 +113,31 @@ def _bin_directory() -> Path:
     return Path(sys.executable).parent
 
 
-def _environment(role: str) -> dict[str, str]:
+def _environment(role: str, *, plain: bool) -> dict[str, str]:
     return {
         **os.environ,
+        **({} if plain else _mitogen()),
         "PATH": f"{_bin_directory()}{os.pathsep}{os.environ['PATH']}",
         "ANSIBLE_NOCOLOR": "1",
         "NO_COLOR": "1",
         "MOLECULE_EPHEMERAL_DIRECTORY": str(LOGS / role),
+        "ANSIBLE_CALLBACK_PLUGINS": str(Path(__file__).parent / "callback_plugins"),
+        "ANSIBLE_CALLBACKS_ENABLED": "module_runs",
+        "MODULE_RUNS": str(_counted(role)),
     }
+
+
+def _counted(role: str) -> Path:
+    """Return the file of the numbers of modules that each of the scenario's playbooks ran."""
+    return LOGS / f"{role}.runs"
+
+
+def _mitogen() -> dict[str, str]:
+    found = importlib.util.find_spec("ansible_mitogen")
+    if found is None or found.origin is None:
+        raise SystemExit("there is no Mitogen; run make setup, or give --plain")
+    plugins = Path(found.origin).parent / "plugins" / "strategy"
+    return {"ANSIBLE_STRATEGY_PLUGINS": str(plugins), "ANSIBLE_STRATEGY": "mitogen_linear"}
 
 
 def _interrupt(number: int, _: object) -> None:
@@ -119,6 +155,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("role", nargs="*", help="roles to test; all of them if none is named")
     parser.add_argument("--jobs", type=int, default=JOBS, help="roles at a time")
+    parser.add_argument("--plain", action="store_true", help="without Mitogen")
     arguments = parser.parse_args()
     if unknown := sorted(set(arguments.role) - set(roles)):
         parser.error(f"no such role: {', '.join(unknown)}; there are {', '.join(roles)}")
@@ -130,7 +167,7 @@ def main() -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     print(f"testing {len(chosen)} roles, {arguments.jobs} at a time", flush=True)
-    runs = Runs()
+    runs = Runs(plain=arguments.plain)
     with ThreadPoolExecutor(max_workers=arguments.jobs) as pool:
         try:
             return _report(runs, pool, chosen)
@@ -144,12 +181,22 @@ def _report(runs: Runs, pool: ThreadPoolExecutor, roles: Iterable[str]) -> int:
     failed = 0
     for future in as_completed([pool.submit(runs.test, role) for role in roles]):
         result = future.result()
-        verdict = "ok" if result.exit_code == 0 else "FAILED"
-        log = result.log.relative_to(REPO)
-        print(f"{result.role:20} {verdict:6} {result.duration_s:6.1f} s  {log}", flush=True)
+        budget = MODULE_RUNS.get(result.role, result.module_runs)
+        fits = result.module_runs <= budget
+        verdict = "ok" if result.exit_code == 0 and fits else "FAILED"
+        print(
+            f"{result.role:20} {verdict:6} {result.duration_s:6.1f} s"
+            f" {result.module_runs:5} modules  {result.log.relative_to(REPO)}",
+            flush=True,
+        )
         if result.exit_code != 0:
-            failed += 1
             print(result.log.read_text()[-6000:], flush=True)
+        elif not fits:
+            print(
+                f"{result.role}: its scenario ran {result.module_runs} modules, and MODULE_RUNS in"
+                f" tests/images/molecule.py allows {budget}: ask less, or allow it more there"
+            )
+        failed += verdict != "ok"
     return 1 if failed else 0
 
 

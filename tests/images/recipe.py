@@ -1,4 +1,4 @@
-"""What the image holds: Debian 12 with systemd, reachable over SSH, and little else."""
+"""What the image holds: Debian with systemd, reachable over SSH, and little else."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import subprocess
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-SUITE = "bookworm"
+SYSTEMS = {"debian12": "bookworm", "debian13": "trixie"}
+"""What roles are tried on, and the archive's name of it."""
+SYSTEM_VARIABLE = "FIREFLYER_TEST_SYSTEM"
+"""Environment variable: which of them the image is; the first if it is not set."""
 SOURCES_VARIABLE = "FIREFLYER_APT_SOURCES"
 """Environment variable: a file of `deb ...` lines to build from instead of the host's own."""
 CA_VARIABLE = "FIREFLYER_EXTRA_CA"
@@ -36,6 +39,13 @@ MASKED_UNITS = (
 )  # fmt: skip
 """Units that wait for hardware a container lacks, or that would run apt beside Ansible."""
 
+VARIABLES = (
+    "container=podman",
+    # From Debian 13 on systemd boots on control groups of version 1 only if it is told to.
+    "SYSTEMD_PROC_CMDLINE=SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1",
+)
+"""Environment of the first process."""
+
 FILES = {
     "etc/hosts": "127.0.0.1 localhost\n::1 localhost ip6-localhost\n",
     # Each container makes its own host keys at its first start.
@@ -61,11 +71,17 @@ class Recipe:
     """Lines for sources.list; none leaves the choice to mmdebstrap."""
     extra_ca: str
     """Certificates to trust, in PEM, or nothing."""
-    suite: str = SUITE
+    system: str = next(iter(SYSTEMS))
     packages: tuple[str, ...] = IMAGE_PACKAGES
     downloads: tuple[str, ...] = DOWNLOADED_PACKAGES
     masked_units: tuple[str, ...] = MASKED_UNITS
     files: tuple[tuple[str, str], ...] = tuple(FILES.items())
+    variables: tuple[str, ...] = VARIABLES
+
+    @property
+    def suite(self) -> str:
+        """The archive's name of the system."""
+        return SYSTEMS[self.system]
 
     @property
     def digest(self) -> str:
@@ -74,17 +90,28 @@ class Recipe:
 
 
 def from_environment() -> Recipe:
-    """Return the recipe for this machine, as its apt and its environment variables say."""
+    """Return the recipe for this machine, as its apt and its environment variables say.
+
+    Raises:
+        ValueError: there is no such system.
+    """
+    system = os.environ.get(SYSTEM_VARIABLE) or next(iter(SYSTEMS))
+    if system not in SYSTEMS:
+        raise ValueError(f"{SYSTEM_VARIABLE} is {system}; there are {', '.join(SYSTEMS)}")
     if path := os.environ.get(SOURCES_VARIABLE):
         sources = tuple(line for line in Path(path).read_text().splitlines() if line.strip())
     else:
-        sources = host_sources()
+        sources = host_sources(SYSTEMS[system])
     extra_ca = os.environ.get(CA_VARIABLE, "")
-    return Recipe(sources=sources, extra_ca=Path(extra_ca).read_text() if extra_ca else "")
+    return Recipe(
+        sources=sources,
+        extra_ca=Path(extra_ca).read_text() if extra_ca else "",
+        system=system,
+    )
 
 
-def host_sources() -> tuple[str, ...]:
-    """Return the host's own sources of the image's suite; none on another distribution."""
+def host_sources(suite: str) -> tuple[str, ...]:
+    """Return the host's own sources, for another release of Debian; none on another system."""
     form = "$(ORIGIN)|$(REPO_URI)|$(CODENAME)|$(COMPONENT)"
     listed = subprocess.run(
         ["apt-get", "indextargets", "--format", form, "Created-By: Packages"],
@@ -95,6 +122,7 @@ def host_sources() -> tuple[str, ...]:
     lines = []
     for line in listed.splitlines():
         origin, address, codename, component = line.split("|")
-        if origin == "Debian" and codename.partition("-")[0] == SUITE:
-            lines.append(f"deb {address} {codename} {component}")
+        own, dash, part = codename.partition("-")
+        if origin == "Debian" and own in SYSTEMS.values():
+            lines.append(f"deb {address} {suite}{dash}{part} {component}")
     return tuple(dict.fromkeys(lines))

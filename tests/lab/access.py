@@ -50,10 +50,12 @@ def command(host: str, *words: str) -> list[str]:
     return ["ssh", "-F", str(CONFIG), host, *words]
 
 
-def run(host: str, command_line: str, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
-    """Run a command line on a host and return what it printed."""
+def run(
+    host: str, command_line: str, timeout_s: float = 60, user: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run a command line on a host, as its own login of `user`, and return what it printed."""
     return subprocess.run(
-        command(host, command_line),
+        command(f"{user}@{host}" if user else host, command_line),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -152,11 +152,28 @@ def test_munge_refuses_what_another_key_signed(site: LabSite, head: Callable[[st
     assert "Invalid credential" in refused.stderr
 
 
+def test_a_new_key_of_munges_reaches_all_at_once_and_jobs_run(
+    site: LabSite, head: Callable[[str], str]
+) -> None:
+    members = (*site.controllers, *site.job_hosts)
+
+    def keys() -> set[str]:
+        return {access.run(host, "sha256sum /etc/munge/munge.key").stdout for host in members}
+
+    before = keys()
+    head("runuser -u munge -- mungekey --create --force && systemctl start stamps.service")
+    lab.apply(print)
+    after = keys()
+    assert len(before) == len(after) == 1
+    assert before != after
+    printed = head(f"srun --nodes={len(site.job_hosts)} --time=1 hostname")
+    assert sorted(printed.split()) == list(site.job_hosts)
+
+
 def test_an_operator_logs_in_with_the_key_and_becomes_root(site: LabSite) -> None:
-    done = access.run(
-        site.hosts[0].name, "sudo --login --user=operator sudo --non-interactive id -u"
-    )
-    assert done.stdout.strip() == "0"
+    for host in site.hosts:
+        done = access.run(host.name, "id -un; sudo --non-interactive id -un", user="operator")
+        assert done.stdout.split() == ["operator", "root"], f"{host.name}: {done.stderr}"
 
 
 def test_a_lost_node_is_noticed_and_comes_back_by_itself(

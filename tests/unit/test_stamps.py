@@ -48,7 +48,8 @@ class Raw:
 def roles(tmp_path: Path) -> Path:
     """Return a folder with two roles, of which `app` includes `base`."""
     for name, tasks in {
-        "app": "- include_role:\n    name: fireflyer.cluster.base\n- debug: {msg: '{{ app_text }} {{ zone }}'}\n",
+        "app": "- include_role:\n    name: fireflyer.cluster.base\n"
+        "- debug: {msg: '{{ app_text }} {{ zone }}'}\n",
         "base": "- debug: {msg: '{{ base_text }}'}\n",
         "other": "- debug: {msg: '{{ other_text }}'} # the cluster of zone\n",
     }.items():
