@@ -49,6 +49,10 @@ test-full: test bench ## test, and what is slow or needs a quiet machine
 	cd stack/hfreduce && ../../.venv-stack/bin/python -m pytest -q -m full
 	cd stack/hfreduce && ../../.venv-stack/bin/python tests/sanitize.py
 
+.PHONY: mutate
+mutate: setup-test ## Edit every role, ten times each, and see whether its scenario notices: hours
+	$(VENV)/python -m tests.mutations_roles
+
 .PHONY: bench
 bench: setup ## Measure; prints figures, asserts nothing
 	$(VENV)/python -m tests.bench.render

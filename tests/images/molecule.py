@@ -34,6 +34,9 @@ LONGEST_FIRST = ("switch_config", "haiscale", "hfreduce", "slurm_node", "python_
 MODULE_RUNS: dict[str, int] = {}
 """How many modules a role's scenario may run on its hosts, for they are what it costs."""
 
+QUICK = ("destroy", "converge", "verify", "destroy")
+"""Molecule's commands where neither a check run nor a second run is asked for."""
+
 JOBS = os.cpu_count() or 1
 """One more than this took longer: a run is the processor's time, not waiting."""
 
@@ -52,8 +55,9 @@ class Result:
 class Runs:
     """The molecule processes under way, each the leader of a process group."""
 
-    def __init__(self, *, plain: bool) -> None:
+    def __init__(self, *, plain: bool, quick: bool = False) -> None:
         self._plain = plain
+        self._sequence = QUICK if quick else ("test",)
         self._under_way: dict[str, subprocess.Popen[bytes]] = {}
         self._stopped = False
 
@@ -63,12 +67,16 @@ class Runs:
         counted = _counted(role)
         counted.unlink(missing_ok=True)
         started = time.monotonic()
+        code = 0
         with log.open("wb") as output:
-            process = _molecule("test", role, output, plain=self._plain)
-            self._under_way[role] = process
-            if self._stopped:  # between the signal and here
-                _end(process)
-            code = process.wait()
+            for command in self._sequence:
+                if code != 0 and command != "destroy":
+                    continue
+                process = _molecule(command, role, output, plain=self._plain)
+                self._under_way[role] = process
+                if self._stopped:  # between the signal and here
+                    _end(process)
+                code = process.wait() or code
         return Result(
             role=role,
             exit_code=code,
@@ -155,6 +163,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("role", nargs="*", help="roles to test; all of them if none is named")
     parser.add_argument("--jobs", type=int, default=JOBS, help="roles at a time")
+    parser.add_argument("--quick", action="store_true", help="apply once and verify, no more")
     parser.add_argument("--plain", action="store_true", help="without Mitogen")
     arguments = parser.parse_args()
     if unknown := sorted(set(arguments.role) - set(roles)):
@@ -167,7 +176,7 @@ def main() -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     print(f"testing {len(chosen)} roles, {arguments.jobs} at a time", flush=True)
-    runs = Runs(plain=arguments.plain)
+    runs = Runs(plain=arguments.plain, quick=arguments.quick)
     with ThreadPoolExecutor(max_workers=arguments.jobs) as pool:
         try:
             return _report(runs, pool, chosen)
