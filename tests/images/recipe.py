@@ -47,6 +47,8 @@ VARIABLES = (
 """Environment of the first process."""
 
 FILES = {
+    # What dies with the container need not reach the disk at once.
+    "etc/dpkg/dpkg.cfg.d/container": "force-unsafe-io\n",
     "etc/hosts": "127.0.0.1 localhost\n::1 localhost ip6-localhost\n",
     # Each container makes its own host keys at its first start.
     "etc/systemd/system/ssh.service.d/host-keys.conf": (

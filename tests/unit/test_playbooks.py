@@ -83,6 +83,16 @@ def test_a_wrong_site_full_is_refused_before_a_host_is_asked() -> None:
     assert "site_full is zone_x; give true, or a group of hosts such as zone_a" in done.stdout
 
 
+def test_the_inventory_is_validated_under_a_limit_too(tmp_path: Path) -> None:
+    """All of it: a mistake elsewhere may be this host's, too."""
+    wrong = tmp_path / "wrong.ini"
+    wrong.write_text("b-cn0001 fabric_addresses='{}'\n")
+    for more, code, said in ((), 0, "no mistakes"), (("-i", str(wrong)), 2, "in the inventory"):
+        done = run("--limit", "a-cn0001", *more, playbook=SITE.parent / "validate.yml")
+        assert done.returncode == code, done.stdout
+        assert said in done.stdout
+
+
 def test_nothing_of_the_site_runs_over_several_hosts() -> None:
     """Such a job is the scheduler's: nodes run users' jobs. A check is asked for by its name."""
     applied = [path for path in PLAYBOOKS if path.name in imported()]
