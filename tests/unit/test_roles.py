@@ -119,7 +119,7 @@ def test_the_role_depends_on_no_other(role: Path) -> None:
 def test_the_readme_says_what_the_role_does_and_owns(role: Path) -> None:
     readme = (role / "README.md").read_text()
     assert readme.startswith(f"# {role.name}\n\n")
-    assert f"ansible-doc -t role {role.name}" in readme
+    assert f"ansible-doc -t role fireflyer.cluster.{role.name}" in readme
     assert "The role owns" in readme
 
 
