@@ -89,7 +89,8 @@ def _rank(
     work: Work,
     arguments: tuple[object, ...],
 ) -> None:
-    os.environ |= environ
+    # A work that leaves the group at once must not leave before the others have connected.
+    os.environ |= {"TORCH_DIST_INIT_BARRIER": "1"} | environ
     torch.set_num_threads(1)
     try:
         dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=world)

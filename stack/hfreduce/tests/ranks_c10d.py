@@ -104,7 +104,15 @@ def mixed_backends(_pipe: Any, backend: str, ours: str) -> None:
 def foreign_backend(_pipe: Any) -> None:
     """A backend that cannot stand beside HFReduce is refused by name."""
     torch = start("cpu:hfreduce,cuda:ucc")
-    torch.distributed.all_reduce(torch.ones(1))
+    import torch.distributed as dist
+
+    try:
+        dist.all_reduce(torch.ones(1))
+    finally:  # rank 0 serves the store, and the others may still be connecting
+        store, ranks = dist.distributed_c10d._get_default_store(), dist.get_world_size()
+        store.set(f"refused/{dist.get_rank()}", "")
+        if dist.get_rank() == 0:
+            store.wait([f"refused/{rank}" for rank in range(ranks)])
 
 
 def callbacks_that_wait(_pipe: Any) -> list[float]:
