@@ -64,8 +64,8 @@ options:
         default: false
   read_by:
     description:
-      - Unit that reads the files when it starts. Or the path of a file that is touched whenever they
-        are read.
+      - Unit that reads the files when it starts, or the path of a file that is touched whenever
+        they are read.
     type: str
   read_at:
     description: Property of the unit that says when it last read them.

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.images.molecule import MODULE_RUNS
 
 REPO = Path(__file__).parents[2]
 ROLES = sorted(path for path in (REPO / "roles").iterdir() if path.is_dir())
@@ -103,6 +104,10 @@ def test_the_scenario_verifies_and_sets_values_unlike_the_defaults(role: Path) -
             f"the scenario leaves {name} at its default"
         )
         assert scenario.get(name) != default, f"the scenario sets {name} to its default"
+
+
+def test_the_scenario_has_a_budget_of_module_runs(role: Path) -> None:
+    assert role.name in MODULE_RUNS, "run it, and allow a tenth more there"
 
 
 def test_the_role_knows_no_group_and_gathers_no_facts(role: Path) -> None:
