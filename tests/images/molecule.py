@@ -33,7 +33,7 @@ LONGEST_FIRST = ("switch_config", "haiscale", "hfreduce", "slurm_node", "python_
 
 MODULE_RUNS: dict[str, int] = {
     "haiscale": 250,
-    "hfreduce": 260,
+    "hfreduce": 246,
     "host_base": 220,
     "munge": 115,
     "node_exporter": 48,
