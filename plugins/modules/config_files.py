@@ -3,15 +3,6 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import tempfile
-from datetime import datetime, timezone
-from pathlib import Path
-from typing import Any
-
-from ansible.module_utils.basic import AnsibleModule
-
 DOCUMENTATION = r"""
 module: config_files
 short_description: Write a role's configuration files, all or none of them
@@ -85,7 +76,7 @@ attributes:
     support: full
     description: Shows what differs.
 author:
-  - The blueprint's authors
+  - The blueprint's authors (!UNKNOWN)
 """
 
 EXAMPLES = r"""
@@ -111,9 +102,20 @@ unread:
   elements: str
 """
 
+import os
+import shlex
+import tempfile
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
 FILE: dict[str, dict[str, Any]] = {
     "dest": {"type": "path", "required": True},
-    "content": {"type": "str", "required": True},
+    "template": {"type": "str"},
+    "file": {"type": "str"},
+    "content": {"type": "str"},
     "owner": {"type": "str", "default": "root"},
     "group": {"type": "str", "default": "root"},
     "mode": {"type": "str", "default": "0644"},
@@ -139,6 +141,9 @@ def main() -> None:
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     os.umask(0o022)  # for the folders, whatever the host has
     files: list[File] = module.params["files"]
+    for file in files:
+        if file["content"] is None:  # the action plugin of this name makes it
+            module.fail_json(msg=f"{file['dest']} has no content")
     before = {file["dest"]: _read(module, Path(file["dest"])) for file in files}
     differ = [file for file in files if file["content"].encode() != before[file["dest"]]]
     for file in differ:

@@ -27,7 +27,7 @@ options:
 requirements:
   - systemd on the host, and sshd as its service C(ssh)
 author:
-  - The blueprint's authors
+  - The blueprint's authors (!UNKNOWN)
 """
 
 EXAMPLES = r"""
