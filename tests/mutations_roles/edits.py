@@ -18,12 +18,22 @@ TURNED = {
     "remove: true": "remove: false",
     "exclusive: true": "exclusive: false",
     'mode: "0600"': 'mode: "0644"',
+    'mode: "0440"': 'mode: "0644"',
+    'mode: "0755"': 'mode: "0644"',
     'mode: "0400"': 'mode: "0444"',
     'mode: "0700"': 'mode: "0755"',
     "no_log: true": "no_log: false",
     "daemon_reload: true": "daemon_reload: false",
 }
 """What a line says, and what it says turned round."""
+LEFT_OUT = re.compile(
+    r"""^[ ]+(
+        -[ ]\{(template|file|content):.*\}  # one of several files
+        | (notify|read_by|validate|become_user|changed_when|until):[ ]\S.*
+    )$""",
+    re.VERBOSE,
+)
+"""Lines that a role can be without and still be read."""
 PASSIVE = {
     "ansible.builtin.debug", "ansible.builtin.set_fact", "ansible.builtin.stat",
     "ansible.builtin.slurp", "ansible.builtin.find", "ansible.builtin.pause",
@@ -86,6 +96,18 @@ def _of_text(text: str) -> Iterator[tuple[int, str, str]]:
             if re.search(rf"(?<![\w-]){re.escape(before)}(?![\w-])", line):
                 turned = [*lines[:number], line.replace(before, after), *lines[number + 1 :]]
                 yield number + 1, f"{before} is {after}", "".join(turned)
+        if LEFT_OUT.match(line.rstrip("\n")) and not _alone(lines, number):
+            left = [*lines[:number], *lines[number + 1 :]]
+            yield number + 1, f"left out: {line.strip()}", "".join(left)
+
+
+def _alone(lines: list[str], number: int) -> bool:
+    """Return whether a line is the only item of its list, which without it would be no list."""
+    if not lines[number].lstrip().startswith("- "):
+        return False
+    start = lines[number][: lines[number].index("- ") + 2]
+    around = lines[max(number - 1, 0) : number] + lines[number + 1 : number + 2]
+    return not any(line.startswith(start) for line in around)
 
 
 def _tasks(node: yaml.Node | None) -> Iterator[tuple[int, int, int, str, str]]:

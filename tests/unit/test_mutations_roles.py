@@ -25,6 +25,18 @@ TASKS = """---
   block:
     - name: Start it
       ansible.builtin.systemd_service: {name: it, enabled: true}
+      notify: Tell
+
+- name: Write it
+  fireflyer.cluster.config_files:
+    files:
+      - {template: a.j2, dest: /a}
+      - {template: b.j2, dest: /b}
+
+- name: Write another
+  fireflyer.cluster.config_files:
+    files:
+      - {template: c.j2, dest: /c}
 """
 
 
@@ -47,6 +59,11 @@ def test_what_is_edited(tmp_path: Path) -> None:
         "removed: Start it",
         "state: present is state: absent",
         "enabled: true is enabled: false",
+        "removed: Write it",
+        "removed: Write another",
+        "left out: notify: Tell",
+        "left out: - {template: a.j2, dest: /a}",
+        "left out: - {template: b.j2, dest: /b}",
     }
     gone = {"name": "Removed", "ansible.builtin.meta": "noop"}
     assert found["removed: Install it"][0] == gone
