@@ -34,6 +34,8 @@ INTENT = "group_vars/all/cluster.yml"
 
 def site_findings(hostvars: Hostvars, groups: Groups) -> list[str]:
     """Return one line for each mistake: where, which value, what to do."""
+    # Plain lists: Ansible's look for a template at each step through them.
+    groups = {str(name): [str(host) for host in hosts] for name, hosts in groups.items()}
     hostvars = {host: _filled(hostvars, host) for host in groups.get("all", ())}
     findings = list(_groups(hostvars, groups))
     complete = []
@@ -101,11 +103,12 @@ def _groups(hostvars: Hostvars, groups: Groups) -> Iterator[str]:
 
 
 def _membership(values: Hostvars, groups: Groups) -> Iterator[str]:
+    members = {role: set(groups.get(role, ())) for role in ROLES}
     for host, variables in values.items():
         role = variables["fabric_role"]
         if role not in ROLES:
             yield f"{host}: fabric_role is {role!r}; it must be one of {', '.join(ROLES)}"
-        elif host not in groups.get(role, ()):
+        elif host not in members[role]:
             yield (
                 f"{host}: fabric_role is {role} and the host is not in group {role};"
                 " correct fabric_role in its host_vars or the group in groups.yml"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import yaml
 from ansible.errors import AnsibleFilterError
 
 try:
@@ -18,18 +20,16 @@ except ImportError as error:
     ) from error
 
 ROLES = Path(__file__).resolve().parents[2] / "roles"
+SITE = Path(__file__).resolve().parents[1] / "vars/site.yml"
 CANARIES = "canaries"
 
 
-def site_digests(
-    roles: Sequence[Mapping[str, Any]], hostvars: RawVariables, groups: Groups
-) -> dict[str, dict[str, str]]:
+def site_digests(hostvars: RawVariables, groups: Groups) -> dict[str, dict[str, str]]:
     """Return the digest of each role on each host that wants it, by role and host."""
-    return due.digests(_roles(roles), hostvars, groups, ROLES)
+    return due.digests(_roles(), hostvars, _plain(groups), ROLES)
 
 
 def site_due(
-    roles: Sequence[Mapping[str, Any]],
     digests: Mapping[str, Mapping[str, str]],
     hostvars: RawVariables,
     groups: Groups,
@@ -40,37 +40,59 @@ def site_due(
     `full` is true for every host, or the name of a group of hosts, whose stamps do not count;
     `digests.yml` refuses anything else.
     """
+    groups = _plain(groups)
+    wanted = {str(role): {str(h): str(d) for h, d in of.items()} for role, of in digests.items()}
     answers = {}
     for host in groups["all"]:
         answer = hostvars.raw_get(host).get("site_stamps", {})
         if "stdout" in answer and not answer.get("unreachable") and not answer.get("failed"):
             answers[host] = str(answer["stdout"])
     forced = groups["all"] if str(full).lower() == "true" else groups.get(str(full), ())
-    return due.due(_roles(roles), digests, answers, groups, forced)
+    return due.due(_roles(), wanted, answers, groups, forced)
 
 
-def site_plan(
-    roles: Sequence[Mapping[str, Any]],
-    groups: Groups,
-    found: Mapping[str, Sequence[str]] | None,
-    waves: Sequence[str | int],
-) -> dict[str, dict[str, Any]]:
-    """Return each role's hosts, one of each group in front, and the sizes of its waves.
+def site_layer(name: str, groups: Groups, hostvars: Any) -> dict[str, Any]:
+    """Return a role's hosts, one of each group in front, its waves, and how many may fail.
 
-    `found` is what `site_due` returned; without it every host of the role is due.
+    Where `site_due` found nothing yet, or Ansible only lists hosts and has no `hostvars`, every
+    host of the role is due.
     """
-    plan = {}
-    for role in _roles(roles):
-        hosts = list(due.hosts_of(role, groups) if found is None else found.get(role.name, ()))
-        canaries = 0
-        if CANARIES in waves:
-            hosts, canaries = due.canaries_first(hosts, groups)
-        sizes = [canaries or 1 if size == CANARIES else size for size in waves]
-        plan[role.name] = {"hosts": hosts or "localhost,!localhost", "waves": sizes}
-    return plan
+    groups = _plain(groups)
+    [role] = (role for role in _roles() if role.name == name)
+    of_the_run = hostvars["localhost"] if hostvars else {}
+    of_the_site = hostvars[groups["all"][0]] if hostvars and groups["all"] else {}
+    found = of_the_run.get("site_due")
+    hosts = [
+        str(host)
+        for host in (due.hosts_of(role, groups) if found is None else found.get(role.name, ()))
+    ]
+    waves = of_the_site.get("site_waves", _site()["site_waves_default"])
+    canaries = 0
+    if CANARIES in waves:
+        hosts, canaries = due.canaries_first(hosts, groups)
+    return {
+        "hosts": hosts or "localhost,!localhost",
+        "waves": [canaries or 1 if size == CANARIES else size for size in waves],
+        "max_fail": of_the_site.get("site_max_fail_percentage", _site()["site_max_fail_default"]),
+    }
 
 
-def _roles(roles: Sequence[Mapping[str, Any]]) -> list[due.SiteRole]:
+@cache
+def _site() -> Mapping[str, Any]:
+    """Return what `vars/site.yml` says.
+
+    Ansible would read a `vars_files` anew for each task of each host.
+    """
+    found: Mapping[str, Any] = yaml.safe_load(SITE.read_text())
+    return found
+
+
+def _plain(groups: Groups) -> dict[str, list[str]]:
+    """Return the groups as plain lists; Ansible's look for a template at each step through them."""
+    return {str(name): [str(host) for host in hosts] for name, hosts in groups.items()}
+
+
+def _roles() -> list[due.SiteRole]:
     return [
         due.SiteRole(
             name=str(role["name"]),
@@ -78,7 +100,7 @@ def _roles(roles: Sequence[Mapping[str, Any]]) -> list[due.SiteRole]:
             due_with=_role_and_group(role.get("due_with")),
             wanted=str(role.get("wanted", "")),
         )
-        for role in roles
+        for role in _site()["site_roles"]
     ]
 
 
@@ -91,4 +113,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Return the filters by name."""
-        return {"site_digests": site_digests, "site_due": site_due, "site_plan": site_plan}
+        return {"site_digests": site_digests, "site_due": site_due, "site_layer": site_layer}

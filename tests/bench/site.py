@@ -27,6 +27,7 @@ from ansible.plugins.loader import init_plugin_loader
 from ansible.vars.hostvars import HostVars
 from ansible.vars.manager import VariableManager
 from tests.bench.measure import load
+from tests.lab.access import make_key
 
 from fireflyer.stamps import due
 from fireflyer.stamps.due import SiteRole
@@ -66,29 +67,35 @@ def record(site: Path, hosts: int | None, folder: Path) -> tuple[Path, list[str]
     """Write the answer of each server, and the inventory that says where it answers."""
     init_plugin_loader([])
     loader = DataLoader()
-    inventory = InventoryManager(loader, sources=[str(site)])
+    groups = InventoryManager(loader, sources=[str(site)]).get_groups_dict()
+    servers = [host for role in ("compute", "storage", "management") for host in groups[role]]
+    servers = servers[:hosts]
+    addresses = {
+        host: f"127.1.{number // 250}.{number % 250 + 1}" for number, host in enumerate(servers)
+    }
+    file = folder / "hosts.ini"
+    file.write_text(
+        "[all]\n"
+        + "".join(
+            f"{host} ansible_host={address} ansible_port={PORT} ansible_user=root"
+            f" ansible_ssh_private_key_file={folder}/user_key ansible_become=false"
+            f" ansible_ssh_common_args='-o UserKnownHostsFile={folder}/known_hosts'\n"
+            for host, address in addresses.items()
+        )
+    )
+    # As the run will have it: what is said there is a part of what a stamp stands for.
+    inventory = InventoryManager(loader, sources=[str(site), str(file)])
     hostvars = HostVars(inventory, VariableManager(loader, inventory), loader)
-    groups = inventory.get_groups_dict()
     roles = [
         SiteRole(name=role["name"], groups=tuple(role["groups"]), wanted=role.get("wanted", ""))
         for role in yaml.safe_load((REPO / "playbooks/vars/site.yml").read_text())["site_roles"]
     ]
-    digests = due.digests(roles, hostvars, groups, REPO / "roles")
-    servers = [host for role in ("compute", "storage", "management") for host in groups[role]]
+    digests = due.digests(roles, hostvars, inventory.get_groups_dict(), REPO / "roles")
     (folder / "answers").mkdir()
-    lines = ["[all]"]
-    for number, host in enumerate(servers[:hosts]):
-        address = f"127.1.{number // 250}.{number % 250 + 1}"
+    for host, address in addresses.items():
         stamps = (f"stamp {name} {of[host]}\n" for name, of in digests.items() if host in of)
         (folder / "answers" / address).write_text("".join(stamps))
-        lines.append(
-            f"{host} ansible_host={address} ansible_port={PORT} ansible_user=root"
-            f" ansible_ssh_private_key_file={folder}/user_key ansible_become=false"
-            f" ansible_ssh_common_args='-o UserKnownHostsFile={folder}/known_hosts'"
-        )
-    file = folder / "hosts.ini"
-    file.write_text("\n".join(lines) + "\n")
-    return file, servers[:hosts]
+    return file, servers
 
 
 @contextmanager
@@ -176,6 +183,7 @@ def main() -> int:
         return subprocess.run(
             ["unshare", "--net", "sh", "-c", again, sys.executable], cwd=REPO, check=False
         ).returncode
+    make_key()  # users of the lab log in with it
     print(load())
     print("| hosts | wall s | CPU s of Ansible | CPU s of open connections | ms a host |")
     print("| --- | --- | --- | --- | --- |")
