@@ -29,11 +29,12 @@ TURNED = {
 LEFT_OUT = re.compile(
     r"""^[ ]+(
         -[ ]\{(template|file|content):.*\}  # one of several files
-        | (notify|read_by|validate|become_user|changed_when|until):[ ]\S.*
+        | (notify|read_by|validate|become_user|until):[ ]\S.*
     )$""",
     re.VERBOSE,
 )
-"""Lines that a role can be without and still be read."""
+"""Lines that a role can be without and still be read. Without a `changed_when` it is the second run
+of the whole scenario that notices."""
 PASSIVE = {
     "ansible.builtin.debug", "ansible.builtin.set_fact", "ansible.builtin.stat",
     "ansible.builtin.slurp", "ansible.builtin.find", "ansible.builtin.pause",
