@@ -36,7 +36,7 @@ MODULE_RUNS: dict[str, int] = {
     "hfreduce": 246,
     "host_base": 220,
     "munge": 115,
-    "node_exporter": 75,
+    "node_exporter": 64,
     "python_package": 205,
     "slurm_controller": 150,
     "slurm_node": 205,
