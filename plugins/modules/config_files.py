@@ -16,7 +16,8 @@ description:
     handler restarts the unit.
 options:
   files:
-    description: The files, in the order in which they are written.
+    description: The files, in the order in which they are written; none where another task wrote
+      them.
     type: list
     elements: dict
     required: true
@@ -227,25 +228,35 @@ def _set_attributes(module: AnsibleModule, file: File, path: str) -> bool:
 
 
 def _unread(module: AnsibleModule, paths: list[Path]) -> list[str]:
-    """Return the paths that are newer than the time at which the unit read its files."""
-    if not module.params["read_by"]:
+    """Return the paths that are newer than the time at which they were last read."""
+    at_s = _read_at_s(module)
+    if at_s is None:
         return []
-    there = [path for path in paths if path.exists()]
-    if module.params["read_by"].startswith("/"):
-        mark = Path(module.params["read_by"])
-        at_s = mark.stat().st_mtime if mark.exists() else 0.0
-        return [str(path) for path in there if path.stat().st_mtime > at_s]
+    return [str(path) for path in paths if path.exists() and path.stat().st_mtime > at_s]
+
+
+def _read_at_s(module: AnsibleModule) -> float | None:
+    """Return when the files were last read, in seconds since 1970; none where nobody tells.
+
+    A unit that has not started does not: what starts it reads them.
+    """
+    read_by = module.params["read_by"]
+    if not read_by:
+        return None
+    if read_by.startswith("/"):
+        mark = Path(read_by)
+        return mark.stat().st_mtime if mark.exists() else 0.0
     show = ["systemctl", "show", "--value", "--timestamp=us+utc"]
-    show += [f"--property={module.params['read_at']}", module.params["read_by"]]
-    code, said, error = module.run_command(show)
+    code, said, error = module.run_command(
+        [*show, f"--property={module.params['read_at']}", read_by]
+    )
     if code != 0:
-        module.fail_json(msg=f"{module.params['read_by']}: {error.strip()}")
+        module.fail_json(msg=f"{read_by}: {error.strip()}")
     words = said.split()  # Mon 2026-11-23 11:13:17.123456 UTC
     if len(words) != 4:
-        return []  # it has not started; what starts it reads them
+        return None
     at = datetime.strptime(f"{words[1]} {words[2]}", "%Y-%m-%d %H:%M:%S.%f")
-    at_s = at.replace(tzinfo=timezone.utc).timestamp()
-    return [str(path) for path in there if path.stat().st_mtime > at_s]
+    return at.replace(tzinfo=timezone.utc).timestamp()
 
 
 def _difference(file: File, before: bytes | None) -> dict[str, str]:

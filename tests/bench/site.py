@@ -20,17 +20,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
 from ansible.inventory.manager import InventoryManager
 from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.loader import init_plugin_loader
 from ansible.vars.hostvars import HostVars
 from ansible.vars.manager import VariableManager
+from playbooks.filter_plugins.site_plan import site_digests
 from tests.bench.measure import load
 from tests.lab.access import make_key
-
-from fireflyer.stamps import due
-from fireflyer.stamps.due import SiteRole
 
 REPO = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
@@ -86,11 +83,7 @@ def record(site: Path, hosts: int | None, folder: Path) -> tuple[Path, list[str]
     # As the run will have it: what is said there is a part of what a stamp stands for.
     inventory = InventoryManager(loader, sources=[str(site), str(file)])
     hostvars = HostVars(inventory, VariableManager(loader, inventory), loader)
-    roles = [
-        SiteRole(name=role["name"], groups=tuple(role["groups"]), wanted=role.get("wanted", ""))
-        for role in yaml.safe_load((REPO / "playbooks/vars/site.yml").read_text())["site_roles"]
-    ]
-    digests = due.digests(roles, hostvars, inventory.get_groups_dict(), REPO / "roles")
+    digests = site_digests(hostvars, inventory.get_groups_dict())
     (folder / "answers").mkdir()
     for host, address in addresses.items():
         stamps = (f"stamp {name} {of[host]}\n" for name, of in digests.items() if host in of)
