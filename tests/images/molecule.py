@@ -6,7 +6,9 @@ goes to build/molecule/<role>.log, and to the terminal if it fails. Ended from o
 the runs and removes their hosts.
 
 Modules go by Mitogen, which keeps an interpreter on each host; without it each module starts one,
-which takes twice the processor time. `--plain` goes without, as the lab does.
+which takes twice the processor time. `--plain` goes without, as the lab does. A run that does not
+end (one of switch_config's under Mitogen did not) is ended, what it was waiting for goes to its
+log, and it is made once more without Mitogen, where a role that waits for ever does so again.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -45,6 +49,12 @@ MODULE_RUNS: dict[str, int] = {
 }
 """How many modules a role's scenario may run on its hosts, for they are what it costs: a tenth more
 than it ran when this was written."""
+
+LONGEST_S = 1500.0
+"""After this long a run is ended; the longest takes 600 s on two slow processors."""
+
+NEVER_ENDED = 124
+"""The exit code of a run that was ended for it, as timeout(1) has it."""
 
 QUICK = ("destroy", "converge", "verify", "destroy")
 """Molecule's commands where neither a check run nor a second run is asked for."""
@@ -76,26 +86,40 @@ class Runs:
     def test(self, role: str) -> Result:
         """Run the role's scenario from create to destroy."""
         log = LOGS / f"{role}.log"
-        counted = _counted(role)
-        counted.unlink(missing_ok=True)
         started = time.monotonic()
-        code = 0
         with log.open("wb") as output:
-            for command in self._sequence:
-                if code != 0 and command != "destroy":
-                    continue
-                process = _molecule(command, role, output, plain=self._plain)
-                self._under_way[role] = process
-                if self._stopped:  # between the signal and here
-                    _end(process)
-                code = process.wait() or code
+            code = self._run(role, output, plain=self._plain)
+            if code == NEVER_ENDED and not self._plain and not self._stopped:
+                print(f"{role:20} did not end; once more, without Mitogen: {log}", flush=True)
+                code = self._run(role, output, plain=True)
         return Result(
             role=role,
             exit_code=code,
             duration_s=time.monotonic() - started,
-            module_runs=sum(map(int, counted.read_text().split())) if counted.exists() else 0,
+            module_runs=_runs_counted(role),
             log=log,
         )
+
+    def _run(self, role: str, output: IO[bytes], *, plain: bool) -> int:
+        """Return the first exit code that is not 0; NEVER_ENDED if a command had to be ended."""
+        _counted(role).unlink(missing_ok=True)
+        code = 0
+        for command in self._sequence:
+            if code != 0 and command != "destroy":
+                continue
+            process = _molecule(command, role, output, plain=plain)
+            self._under_way[role] = process
+            if self._stopped:  # between the signal and here
+                _end(process)
+            try:
+                code = process.wait(timeout=LONGEST_S) or code
+            except subprocess.TimeoutExpired:
+                _write_processes(process, output)
+                _end(process)
+                process.wait()
+                _molecule("destroy", role, output, plain=True).wait()
+                return NEVER_ENDED
+        return code
 
     def stop(self) -> None:
         """End every run and remove the hosts of those that had not ended."""
@@ -125,8 +149,33 @@ def _molecule(
     )
 
 
+def _write_processes(leader: subprocess.Popen[bytes], output: IO[bytes]) -> None:
+    """Write what a run that does not end consists of, and what each of its processes waits for."""
+    output.write(f"did not end within {LONGEST_S:.0f} s; it was:\n".encode())
+    output.flush()
+    pids = ",".join(map(str, _with_descendants(leader.pid)))
+    columns = "pid,ppid,etimes,stat,wchan:24,args"
+    subprocess.run(["ps", "-ww", "--forest", "-o", columns, "-p", pids], stdout=output, check=False)
+
+
 def _end(process: subprocess.Popen[bytes]) -> None:
-    os.killpg(process.pid, signal.SIGKILL)  # molecule's own end would test the clean-up first
+    """Kill a run: molecule's own end would test the clean-up first."""
+    for pid in _with_descendants(process.pid):  # Ansible's workers have sessions of their own
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _with_descendants(pid: int) -> list[int]:
+    """Return a process and all that stem from it, parents before children."""
+    listed = subprocess.run(["ps", "-e", "-o", "ppid=,pid="], capture_output=True, check=True)
+    children = defaultdict[int, list[int]](list)
+    for line in listed.stdout.splitlines():
+        parent, child = map(int, line.split())
+        children[parent].append(child)
+    found = [pid]
+    for each in found:
+        found += children[each]
+    return found
 
 
 def _bin_directory() -> Path:
@@ -150,6 +199,11 @@ def _environment(role: str, *, plain: bool) -> dict[str, str]:
 def _counted(role: str) -> Path:
     """Return the file of the numbers of modules that each of the scenario's playbooks ran."""
     return LOGS / f"{role}.runs"
+
+
+def _runs_counted(role: str) -> int:
+    counted = _counted(role)
+    return sum(map(int, counted.read_text().split())) if counted.exists() else 0
 
 
 def _mitogen() -> dict[str, str]:
