@@ -59,8 +59,12 @@ NEVER_ENDED = 124
 QUICK = ("destroy", "converge", "verify", "destroy")
 """Molecule's commands where neither a check run nor a second run is asked for."""
 
-JOBS = os.cpu_count() or 1
-"""One more than this took longer: a run is the processor's time, not waiting."""
+PLAIN = {"switch_config"}
+"""Roles whose scenarios never go by Mitogen. A switch is asked by commands and APIs, no modules,
+so nothing is faster; and where the scenario cuts its connection, Mitogen may wait for ever."""
+
+JOBS = (os.cpu_count() or 1) + 1
+"""A run is the processor's time, but for the first's: switch_config mostly waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +75,8 @@ class Result:
     exit_code: int
     duration_s: float
     module_runs: int
+    shown: list[str]
+    """The tasks that showed a secret."""
     log: Path
 
 
@@ -88,8 +94,9 @@ class Runs:
         log = LOGS / f"{role}.log"
         started = time.monotonic()
         with log.open("wb") as output:
-            code = self._run(role, output, plain=self._plain)
-            if code == NEVER_ENDED and not self._plain and not self._stopped:
+            plain = self._plain or role in PLAIN
+            code = self._run(role, output, plain=plain)
+            if code == NEVER_ENDED and not plain and not self._stopped:
                 print(f"{role:20} did not end; once more, without Mitogen: {log}", flush=True)
                 code = self._run(role, output, plain=True)
         return Result(
@@ -97,12 +104,14 @@ class Runs:
             exit_code=code,
             duration_s=time.monotonic() - started,
             module_runs=_runs_counted(role),
+            shown=_tasks_shown(role),
             log=log,
         )
 
     def _run(self, role: str, output: IO[bytes], *, plain: bool) -> int:
         """Return the first exit code that is not 0; NEVER_ENDED if a command had to be ended."""
-        _counted(role).unlink(missing_ok=True)
+        for file in (_counted(role), _shown(role)):
+            file.unlink(missing_ok=True)
         code = 0
         for command in self._sequence:
             if code != 0 and command != "destroy":
@@ -191,8 +200,9 @@ def _environment(role: str, *, plain: bool) -> dict[str, str]:
         "NO_COLOR": "1",
         "MOLECULE_EPHEMERAL_DIRECTORY": str(LOGS / role),
         "ANSIBLE_CALLBACK_PLUGINS": str(Path(__file__).parent / "callback_plugins"),
-        "ANSIBLE_CALLBACKS_ENABLED": "module_runs",
+        "ANSIBLE_CALLBACKS_ENABLED": "module_runs,secrets_shown",
         "MODULE_RUNS": str(_counted(role)),
+        "SECRETS_SHOWN": str(_shown(role)),
     }
 
 
@@ -204,6 +214,15 @@ def _counted(role: str) -> Path:
 def _runs_counted(role: str) -> int:
     counted = _counted(role)
     return sum(map(int, counted.read_text().split())) if counted.exists() else 0
+
+
+def _shown(role: str) -> Path:
+    """Return the file of the tasks that showed a secret: one its scenario describes in SECRETS."""
+    return LOGS / f"{role}.shown"
+
+
+def _tasks_shown(role: str) -> list[str]:
+    return sorted(set(_shown(role).read_text().splitlines())) if _shown(role).exists() else []
 
 
 def _mitogen() -> dict[str, str]:
@@ -258,7 +277,7 @@ def _report(runs: Runs, pool: ThreadPoolExecutor, roles: Iterable[str]) -> int:
         result = future.result()
         budget = MODULE_RUNS.get(result.role, result.module_runs)
         fits = result.module_runs <= budget
-        verdict = "ok" if result.exit_code == 0 and fits else "FAILED"
+        verdict = "ok" if result.exit_code == 0 and fits and not result.shown else "FAILED"
         print(
             f"{result.role:20} {verdict:6} {result.duration_s:6.1f} s"
             f" {result.module_runs:5} modules  {result.log.relative_to(REPO)}",
@@ -266,7 +285,9 @@ def _report(runs: Runs, pool: ThreadPoolExecutor, roles: Iterable[str]) -> int:
         )
         if result.exit_code != 0:
             print(result.log.read_text()[-6000:], flush=True)
-        elif not fits:
+        if result.shown:
+            print("a secret can be read, no_log is missing:", *result.shown, sep="\n", flush=True)
+        if not fits:
             print(
                 f"{result.role}: its scenario ran {result.module_runs} modules, and MODULE_RUNS in"
                 f" tests/images/molecule.py allows {budget}: ask less, or allow it more there"

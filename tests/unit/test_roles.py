@@ -110,6 +110,14 @@ def test_the_scenario_has_a_budget_of_module_runs(role: Path) -> None:
     assert role.name in MODULE_RUNS, "run it, and allow a tenth more there"
 
 
+def test_a_scenario_with_secrets_says_how_they_look(role: Path) -> None:
+    """So that its run finds the task that shows one (tests/images/callback_plugins)."""
+    has_secrets = any(spec.get("no_log") for spec in options(role).values())
+    secrets = load(role / "molecule/default/molecule.yml").get("ansible", {}).get("env", {})
+    assert ("SECRETS" in secrets) == has_secrets
+    assert re.search(secrets.get("SECRETS", "(?!)"), "nothing to hide") is None
+
+
 def test_the_role_knows_no_group_and_gathers_no_facts(role: Path) -> None:
     forbidden = re.compile(r"\bgroups\b\s*[.\[]|\bgroup_names\b|\bansible_facts\b|\bansible_play_")
     for file in files(role, "tasks", "templates", "handlers", "defaults"):

@@ -1,0 +1,48 @@
+"""Look for secrets in what a role's tasks tell Ansible, which prints it with -v or on failure."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from ansible.plugins.callback import CallbackBase
+
+DOCUMENTATION = """
+name: secrets_shown
+type: aggregate
+short_description: Which tasks of roles show a secret
+description: >-
+    Adds the name of each task whose result matches the regular expression in the variable SECRETS
+    to the file that the variable SECRETS_SHOWN names. What no_log hides is not there.
+"""
+
+
+class CallbackModule(CallbackBase):  # type: ignore[misc] # Ansible has no types
+    """Read results of roles' tasks; a scenario's own may show what they made for it."""
+
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "aggregate"
+    CALLBACK_NAME = "secrets_shown"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._secret = re.compile(os.environ.get("SECRETS") or r"(?!)")
+
+    def v2_runner_on_ok(self, result: Any) -> None:
+        self._read(result)
+
+    def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
+        self._read(result)
+
+    def v2_runner_on_unreachable(self, result: Any) -> None:
+        self._read(result)
+
+    def _read(self, result: Any) -> None:
+        if "/molecule/" in (result.task.get_path() or "").partition("/roles/")[2]:
+            return
+        if self._secret.search(json.dumps(result.result, default=str)):
+            with Path(os.environ["SECRETS_SHOWN"]).open("a") as shown:
+                shown.write(f"{result.task.get_path()} {result.task.get_name()}\n")
