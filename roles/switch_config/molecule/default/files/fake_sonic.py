@@ -22,6 +22,8 @@ def config(words: list[str]) -> int:
             print(f"Failed to replace config: Data Loading Failed: {bad}", file=sys.stderr)
             return 2
         if "--dry-run" not in words:
+            whole = [{"op": "replace", "path": "", "value": wanted}]
+            print(f"Patch Applier: Patch: {json.dumps(whole)}")
             RUNNING.write_text(json.dumps(wanted))
     elif verb == "checkpoint":
         checkpoint.write_text(RUNNING.read_text())
