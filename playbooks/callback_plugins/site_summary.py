@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ansible import context
 from ansible.plugins.callback import CallbackBase
 
 DOCUMENTATION = """
@@ -12,11 +13,14 @@ name: site_summary
 type: aggregate
 short_description: How a run over many hosts ended
 description:
-  - Says how many hosts were current, changed, failed and unreachable, and what went wrong where,
-    with hosts that had the same trouble named together.
+  - Says how many hosts were current, changed, failed and unreachable, on how many a role is still
+    due since the run ended before, and what went wrong where, with hosts that had the same trouble
+    named together.
 """
 NO_WORDS = "non-zero return code"
 """What Ansible says of a command that failed; the command may say more."""
+STAMPED = "Check the host and stamp it"
+"""The task that ends a role on a host; `site_role` of its play says which."""
 SHOWN = 8
 """Hosts of one trouble that are named."""
 
@@ -32,6 +36,19 @@ class CallbackModule(CallbackBase):  # type: ignore[misc] # Ansible has no types
         """Begin without a trouble."""
         super().__init__()
         self._troubles: dict[tuple[str, str], dict[str, None]] = {}
+        self._due: dict[str, set[str]] = {}
+        self._role = ""
+
+    def v2_playbook_on_play_start(self, play: Any) -> None:
+        """Remember which role the play applies."""
+        self._role = str(play.get_vars().get("site_role", ""))
+
+    def v2_runner_on_ok(self, result: Any) -> None:
+        """Remember on which hosts a role is due, and that it was applied to one."""
+        if found := (result.result.get("ansible_facts") or {}).get("site_due"):
+            self._due = {str(role): {str(host) for host in found[role]} for role in found}
+        if result.task.get_name() == STAMPED:
+            self._due.get(self._role, set()).discard(result.host.get_name())
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
         """Remember a failure that nobody dealt with."""
@@ -49,12 +66,14 @@ class CallbackModule(CallbackBase):  # type: ignore[misc] # Ansible has no types
             return
         unreachable = {host for host in hosts if stats.dark.get(host)}
         failed = {host for host in hosts if stats.failures.get(host)} - unreachable
-        changed = {host for host in hosts if stats.changed.get(host)} - unreachable - failed
-        current = len(hosts) - len(unreachable) - len(failed) - len(changed)
+        late = set[str]() if context.CLIARGS.get("check") else set().union(*self._due.values())
+        late = (late & set(hosts)) - unreachable - failed
+        changed = {host for host in hosts if stats.changed.get(host)} - unreachable - failed - late
+        current = len(hosts) - len(unreachable) - len(failed) - len(changed) - len(late)
         self._display.banner("SITE")
         self._display.display(
             f"{len(hosts)} hosts: {current} current, {len(changed)} changed, {len(failed)} failed,"
-            f" {len(unreachable)} unreachable"
+            f" {len(unreachable)} unreachable" + (f", {len(late)} still due" if late else "")
         )
         for (task, message), there in self._troubles.items():
             left = [host for host in there if host in failed | unreachable]

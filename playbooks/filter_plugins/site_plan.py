@@ -13,6 +13,7 @@ from ansible.errors import AnsibleFilterError
 try:
     from fireflyer.stamps import due
     from fireflyer.stamps.digests import Groups, RawVariables
+    from fireflyer.stamps.due import wants
 except ImportError as error:
     raise AnsibleFilterError(
         f"the fireflyer package is not beside this Ansible ({error}); run make setup and use"
@@ -62,11 +63,12 @@ def site_layer(name: str, groups: Groups, hostvars: Any) -> dict[str, Any]:
     of_the_run = hostvars["localhost"] if hostvars else {}
     of_the_site = hostvars[groups["all"][0]] if hostvars and groups["all"] else {}
     found = of_the_run.get("site_due")
-    hosts = [
-        str(host)
-        for host in (due.hosts_of(role, groups) if found is None else found.get(role.name, ()))
-    ]
+    if found is None:
+        hosts = [h for h in due.hosts_of(role, groups) if not hostvars or wants(role, h, hostvars)]
+    else:
+        hosts = [str(host) for host in found.get(role.name, ())]
     waves = of_the_site.get("site_waves", _site()["site_waves_default"])
+    waves = waves if isinstance(waves, list) else [waves]
     canaries = 0
     if CANARIES in waves:
         hosts, canaries = due.canaries_first(hosts, groups)
@@ -98,6 +100,7 @@ def _roles() -> list[due.SiteRole]:
             name=str(role["name"]),
             groups=tuple(str(group) for group in role["groups"]),
             due_with=_role_and_group(role.get("due_with")),
+            alike=str(role.get("alike", "")),
             wanted=str(role.get("wanted", "")),
         )
         for role in _site()["site_roles"]

@@ -44,8 +44,8 @@ options:
         type: str
         default: root
       mode:
-        description: Its permissions.
-        type: str
+        description: Its permissions, a string such as C("0644").
+        type: raw
         default: "0644"
       validate:
         description: Command that ends with 0 where the file is right; C(%s) is the path of a copy.
@@ -119,7 +119,7 @@ FILE: dict[str, dict[str, Any]] = {
     "content": {"type": "str"},
     "owner": {"type": "str", "default": "root"},
     "group": {"type": "str", "default": "root"},
-    "mode": {"type": "str", "default": "0644"},
+    "mode": {"type": "raw", "default": "0644"},
     "validate": {"type": "str"},
     "backup": {"type": "bool", "default": False},
 }
@@ -145,20 +145,23 @@ def main() -> None:
     for file in files:
         if file["content"] is None:  # the action plugin of this name makes it
             module.fail_json(msg=f"{file['dest']} has no content")
+        if not isinstance(file["mode"], str):  # of 0640 YAML makes the number 416
+            module.fail_json(msg=f"{file['dest']}: mode is a number; put it in quotes")
     before = {file["dest"]: _read(module, Path(file["dest"])) for file in files}
     differ = [file for file in files if file["content"].encode() != before[file["dest"]]]
     for file in differ:
         if file["validate"]:
             _validate(module, file)
+    if not module.check_mode:
+        _write(module, differ)
     written = []
     for file in files:
         differs = file in differ
-        if differs and not module.check_mode:
-            _write(module, file)
         there = before[file["dest"]] is not None or not module.check_mode
         if (there and _set_attributes(module, file, file["dest"])) or differs:
             written.append(file["dest"])
-    unread = _unread(module, [Path(path) for path in [*before, *module.params["also_read"]]])
+    new = set() if module.check_mode else {file["dest"] for file in differ}
+    unread = _unread(module, [Path(path) for path in [*before, *module.params["also_read"]]], new)
     module.exit_json(
         changed=bool(written or unread),
         written=written,
@@ -197,27 +200,41 @@ def _validate(module: AnsibleModule, file: File) -> None:
         )
 
 
-def _write(module: AnsibleModule, file: File) -> None:
-    """Replace the file in one step, its owner and permissions set before."""
-    path = Path(file["dest"])
+def _write(module: AnsibleModule, files: list[File]) -> None:
+    """Replace the files, each in one step, once all of them are there beside the former ones."""
+    made: dict[Path, Path] = {}
+    path = Path()
     try:
-        path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-        if file["backup"]:
-            module.backup_local(file["dest"])
-        # A name that sudo, cron, systemd and the folders' globs pass over.
-        handle, made = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
-        new = Path(made)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(file["content"].encode())
-                stream.flush()
-                os.fsync(stream.fileno())
-            _set_attributes(module, file, made)
-            new.replace(path)
-        finally:
-            new.unlink(missing_ok=True)
+        for file in files:
+            path = Path(file["dest"])
+            made[path] = _written_beside(module, file, path)
+        for file in files:
+            path = Path(file["dest"])
+            if file["backup"]:
+                module.backup_local(file["dest"])
+            made[path].replace(path)
     except OSError as error:
         module.fail_json(msg=f"{path} cannot be written: {error.strerror}")
+    finally:  # fail_json ends the program by an exception
+        for new in made.values():
+            new.unlink(missing_ok=True)
+
+
+def _written_beside(module: AnsibleModule, file: File, path: Path) -> Path:
+    """Return a new file in the same folder that has the content, owner and permissions."""
+    path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    # A name that sudo, cron, systemd and the folders' globs pass over.
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(file["content"].encode())
+            stream.flush()
+            os.fsync(stream.fileno())
+        _set_attributes(module, file, name)
+    except BaseException:
+        Path(name).unlink()
+        raise
+    return Path(name)
 
 
 def _set_attributes(module: AnsibleModule, file: File, path: str) -> bool:
@@ -227,12 +244,19 @@ def _set_attributes(module: AnsibleModule, file: File, path: str) -> bool:
     return bool(module.set_fs_attributes_if_different(arguments, False))
 
 
-def _unread(module: AnsibleModule, paths: list[Path]) -> list[str]:
-    """Return the paths that are newer than the time at which they were last read."""
+def _unread(module: AnsibleModule, paths: list[Path], new: set[str]) -> list[str]:
+    """Return the paths that are newer than the time at which they were last read.
+
+    What was written just now is, even where the clock was ahead when the unit read its files.
+    """
     at_s = _read_at_s(module)
     if at_s is None:
         return []
-    return [str(path) for path in paths if path.exists() and path.stat().st_mtime > at_s]
+    return [
+        str(path)
+        for path in paths
+        if str(path) in new or (path.exists() and path.stat().st_mtime > at_s)
+    ]
 
 
 def _read_at_s(module: AnsibleModule) -> float | None:

@@ -202,3 +202,32 @@ def test_what_cannot_be_done_is_said(run: Run, file: dict[str, str], said: str) 
     assert found["failed"]
     assert said in found["msg"]
     assert not Path("/x").exists()
+
+
+def test_what_is_written_is_unread_though_the_unit_started_in_the_future(
+    run: Run, tmp_path: Path
+) -> None:
+    """As where the hardware's clock was hours ahead until the time was synchronised."""
+    unit_started(tmp_path, "Mon 2999-11-23 11:13:17.123456 UTC")
+    file = {"content": "one\n", "dest": f"{tmp_path}/a"}
+    assert run([file], read_by="app")["unread"] == [file["dest"]]
+    assert run([file], read_by="app")["unread"] == []
+
+
+def test_where_one_cannot_be_written_none_is(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("former\n")
+    files = [
+        {"content": "new\n", "dest": f"{tmp_path}/a"},
+        {"content": "new\n", "dest": f"{tmp_path}/b", "group": "nosuchgroup"},
+    ]
+    found = run(files)
+    assert found["failed"]
+    assert "nosuchgroup" in found["msg"]
+    assert (tmp_path / "a").read_text() == "former\n"
+    assert not list(tmp_path.glob(".*")), "a file that was made beside them is left"
+
+
+def test_a_mode_without_quotes_is_refused(run: Run, tmp_path: Path) -> None:
+    found = run([{"content": "new\n", "dest": f"{tmp_path}/a", "mode": 0o640}])
+    assert found["msg"] == f"{tmp_path}/a: mode is a number; put it in quotes"
+    assert not (tmp_path / "a").exists()

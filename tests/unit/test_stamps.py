@@ -14,6 +14,7 @@ from ansible.plugins.loader import init_plugin_loader
 from ansible.template import trust_as_template
 from ansible.vars.hostvars import HostVars, HostVarsVars
 from ansible.vars.manager import VariableManager
+from playbooks.filter_plugins.site_plan import site_layer
 from tests.conftest import REPO
 
 from fireflyer.folders import digest_of_folder
@@ -42,6 +43,8 @@ class Raw:
     def raw_get(self, host_name: str, /) -> Mapping[str, Any]:
         """Return the variables of a host."""
         return {"inventory_hostname": host_name} | self.hosts["all"] | self.hosts[host_name]
+
+    __getitem__ = raw_get
 
 
 @pytest.fixture
@@ -131,11 +134,23 @@ def test_what_a_role_reads_by_any_way_is_part_of_it(
     [
         ("{{ hostvars.m1.chair }}", {"m1": {"chair": "new"}}, EVERYWHERE),
         ("{{ lookup('vars', 'any_' ~ zone) }}", {"n1": {"any_a": "new"}}, {"n1"}),
+        ('{{ lookup("vars", "any_" ~ zone) }}', {"n1": {"any_a": "new"}}, {"n1"}),
         ("{{ vars['any_' ~ zone] }}", {"n1": {"any_a": "new"}}, {"n1"}),
+        ("{{ vars.any_a }}", {"n1": {"any_a": "new"}}, {"n1"}),
+        ("{{ hostvars['n1']['any_' ~ zone] }}", {"n1": {"any_a": "new"}}, EVERYWHERE),
+        ("{% for each in\nany_list %}{% endfor %}", {"n1": {"any_list": "new"}}, {"n1"}),
+        (
+            "{{ groups.heads | first }} {{ hostvars[one].serial }}",
+            {"n2": {"serial": 9}},
+            EVERYWHERE,
+        ),
         ("{{ site_words }}", {"n2": {"site_words": "new"}}, {"n2"}),
         ("{{ ansible_check_mode }}", {"n2": {"ansible_check_mode": True}}, set()),
         ("{{ groups[which] | length }}", {}, EVERYWHERE),
         ("{{ groups.heads | length }}", {}, set()),
+        ("{{ groups.get('nodes', []) | length }}", {}, EVERYWHERE),
+        ("{{ groups.items() | length }}", {}, EVERYWHERE),
+        ("{{ ['nodes'] | map('extract', groups) }}", {}, EVERYWHERE),
     ],
 )
 def test_what_cannot_be_told_by_reading_counts_as_a_whole(
@@ -146,6 +161,48 @@ def test_what_cannot_be_told_by_reading_counts_as_a_whole(
     before = of(roles, site(**read, n3={}))["base"]
     after = of(roles, site(**read, **more, n3={}), groups)["base"]
     assert {host for host in before if before[host] != after[host]} == expected
+
+
+MEMORY = "{{ groups['nodes'] | map('extract', hostvars, 'memory_mb') }}"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ((1, 2, 1), (2, 2, 1)),  # to what another has
+        ((1, 2, 3), (2, 1, 3)),
+        ((1, 1, 1), (1, 1, 2)),
+        (("{{ per_node }}",) * 3, None),  # a variable of theirs that it is made of
+        (("{{ hostvars[head].per_node }}",) * 3, None),
+    ],
+)
+def test_it_matters_which_host_has_which_value(
+    roles: Path, before: tuple[object, ...], after: tuple[object, ...] | None
+) -> None:
+    groups = {**GROUPS, "all": [*GROUPS["all"], "n3"], "nodes": ["n1", "n2", "n3"]}
+    everyone = {"base_text": MEMORY, "head": "m1"}
+
+    def raw(values: tuple[object, ...], per_node: int) -> Raw:
+        nodes = [{"memory_mb": value, "per_node": per_node} for value in values]
+        return site(all=everyone, n1=nodes[0], n2=nodes[1], n3=nodes[2], m1={"per_node": per_node})
+
+    found = changed(of(roles, raw(before, 1), groups), of(roles, raw(after or before, 2), groups))
+    assert "base m1" in found
+
+
+def test_a_host_more_that_has_what_all_have_is_no_reason_for_the_others(roles: Path) -> None:
+    read = {"base_text": "{{ hostvars[head].memory_mb }}", "head": "m1", "memory_mb": 7}
+    groups = {**GROUPS, "all": [*GROUPS["all"], "n3"]}
+    assert changed(of(roles, site(all=read)), of(roles, site(all=read, n3={}), groups)) == set()
+
+
+def test_an_authority_that_was_replaced_is_another(roles: Path, tmp_path: Path) -> None:
+    everyone = {"base_text": "{{ base_ssh_ca }}", "base_ssh_ca": str(tmp_path / "ca")}
+    (tmp_path / "ca.pub").write_text("one")
+    before = of(roles, site(all=everyone))["base"]
+    (tmp_path / "ca.pub").write_text("two")
+    after = of(roles, site(all=everyone))["base"]
+    assert {host for host in before if before[host] != after[host]} == EVERYWHERE
 
 
 def test_its_files_are_part_of_it_and_its_tests_are_not(roles: Path) -> None:
@@ -256,6 +313,47 @@ def test_what_is_due_on_a_controller_makes_another_role_due() -> None:
     assert due.due([app, head], given, answers, GROUPS)["app"] == ["n2"]
 
 
+def test_who_was_off_when_the_key_host_got_another_key_is_due_later() -> None:
+    alike = SiteRole(name="app", groups=("nodes", "heads"), alike="heads")
+    whole = {host: answer(GIVEN, host) for host in GROUPS["all"]}
+    new, former = (f"{number:064x}  /var/lib/stamps/app.sums\r\n" for number in (1, 2))
+    assert found(alike, whole) == []
+    answers = {host: text + new for host, text in whole.items()}
+    assert found(alike, answers) == []
+    answers["n2"] = whole["n2"] + former
+    assert found(alike, answers) == ["n2"]
+    del answers["m1"]  # who cannot be asked which key it has now
+    assert found(alike, answers) == []
+
+
+class Filled(Raw):
+    """Variables whose templates Ansible filled in."""
+
+    def __getitem__(self, host_name: str, /) -> Mapping[str, Any]:
+        found = self.raw_get(host_name)
+        return {key: False if value == "{{ false }}" else value for key, value in found.items()}
+
+
+@pytest.mark.parametrize("no", [False, "no", "{{ false }}"])
+def test_a_host_that_does_without_a_role_is_in_no_layer_of_it(no: object) -> None:
+    """Also where nobody asked for stamps, as with `--tags haiscale`."""
+    hostvars = Filled(
+        all={"training_haiscale": True}, localhost={}, c1={}, c2={"training_haiscale": no}
+    )
+    groups = {"all": ["c1", "c2"], "compute": ["c1", "c2"]}
+    assert site_layer("haiscale", groups, hostvars)["hosts"] == ["c1"]
+    assert site_layer("haiscale", groups, {})["hosts"] == ["c1", "c2"]
+
+
+@pytest.mark.parametrize(
+    ("given", "waves"), [("10%", ["10%"]), (1, [1]), (["canaries", "100%"], [1, "100%"])]
+)
+def test_waves_are_as_ansible_takes_them(given: object, waves: list[object]) -> None:
+    hostvars = Filled(all={"site_waves": given}, localhost={}, c1={}, c2={})
+    groups = {"all": ["c1", "c2"], "compute": ["c1", "c2"]}
+    assert site_layer("hfreduce", groups, hostvars)["waves"] == waves
+
+
 def test_one_host_of_each_group_goes_first() -> None:
     groups = {
         "all": ["c1", "c2", "c3", "s1", "m1"], "ungrouped": [],
@@ -291,6 +389,8 @@ class Edited:
     def raw_get(self, host_name: str, /) -> Mapping[str, Any]:
         """Return the variables of a host."""
         return self.values[host_name]
+
+    __getitem__ = raw_get
 
 
 def _another(value: Any) -> Any:

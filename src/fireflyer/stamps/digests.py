@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -22,7 +22,9 @@ Groups: TypeAlias = Mapping[str, Sequence[str]]
 
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _GROUP = re.compile(r"""(?<![\w.'"])groups(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])""")
-_GROUPS = re.compile(r"""(?<![\w.'"])groups\s*[\[.|]|\bin groups\b""")
+_GROUPS = re.compile(
+    r"""(?<![\w.'"])groups\s*[\[.|]|\bin groups\b|['"]extract['"]\s*,\s*groups\b"""
+)
 _TEMPLATE = re.compile(r"\{[{%]")
 _FILLED = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _ALL = ("groups", "hostvars")
@@ -31,8 +33,20 @@ _OF_THE_RUN = re.compile(
     r"|playbook_dir|inventory_(dir|file)|omit|environment|hostvars|vars|groups"
 )
 """Variables that say how Ansible is run, and not how a host shall be."""
-_ANY_NAME = re.compile(r"""['"](?:ansible\.builtin\.)?(?:vars|varnames)['"]|\bvars\[""")
+_ANY_NAME = re.compile(
+    r"""['"](?:ansible\.builtin\.)?(?:vars|varnames)['"]
+    |(?<![\w./'"-])vars\s*(?:\[|\.\w)
+    |\bhostvars\[[^\]]*\]\s*\[\s*(?!['"]\w+['"]\s*\])""",
+    re.VERBOSE,
+)
 """What reads a variable whose name may be put together."""
+_NAMED_GROUP = r"""groups(?:\.\w+|\[\s*['"]\w+['"]\s*\])"""
+_OF_GROUP = re.compile(
+    rf"""hostvars\[\s*{_NAMED_GROUP}\s*\|\s*(?:first|last)\s*\]
+    |{_NAMED_GROUP}\s*\|\s*map\(\s*['"]extract['"]\s*,\s*hostvars\b""",
+    re.VERBOSE,
+)
+"""What reads variables of the hosts of a group that is named, and of no other."""
 _OWN = ("inventory_hostname", "inventory_hostname_short", "group_names")
 """Variables that every host has its own of, which says nothing of the others."""
 
@@ -43,6 +57,9 @@ class RawVariables(Protocol):
     def raw_get(self, host_name: str, /) -> Mapping[str, Any]:
         """Return the variables of a host."""
 
+    def __getitem__(self, host_name: str, /) -> Mapping[str, Any]:
+        """Return the variables of a host, their templates filled in when they are asked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
@@ -51,8 +68,16 @@ class _Unit:
     paths: frozenset[str]
     groups: tuple[str, ...] | None
     """The groups it names; None if it may read any."""
-    elsewhere: bool
-    """Whether it reads variables of other hosts."""
+    elsewhere: tuple[str, ...] = ()
+    """Groups of the hosts whose variables it reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A path among the variables of the hosts of groups."""
+
+    groups: tuple[str, ...]
+    path: str
 
 
 @dataclass(slots=True)
@@ -65,16 +90,15 @@ class Digests:
     _known: set[str] = field(default_factory=set)
     _values: dict[int, tuple[Any, str, _Unit]] = field(default_factory=dict)
     _texts: dict[str, _Unit] = field(default_factory=dict)
-    _scopes: dict[tuple[tuple[str, ...] | None, str], str] = field(default_factory=dict)
+    _others: dict[_Place, str] = field(default_factory=dict)
+    _places: dict[_Place, tuple[str, list[_Unit]]] = field(default_factory=dict)
 
     def of(self, role: Role, host: str) -> str:
         """Return the digest of a role on a host."""
         variables = self.variables(host)
         own = tuple(f"{name}_" for name in role.names)
         units = [self._unit(text, prose=True) for text in role.texts]
-        units.append(
-            _Unit(frozenset(n for n in variables if n.startswith(own)), (), elsewhere=False)
-        )
+        units.append(_Unit(frozenset(n for n in variables if n.startswith(own)), ()))
         lines = {f"role {role.digest}"}
         seen: set[str] = set()
         while units:
@@ -82,7 +106,7 @@ class Digests:
             lines |= self._of_groups(unit)
             for path in unit.paths:
                 if unit.elsewhere:
-                    lines.add(self._of_others(path, unit.groups))
+                    lines.add(self._of_others(_Place(unit.elsewhere, path)))
                 if path in seen:
                     continue
                 seen.add(path)
@@ -107,6 +131,8 @@ class Digests:
         value = variables[name]
         if name.endswith("_source_dir") and Path(str(value)).is_absolute():
             value = [value, digest_of_folder(Path(str(value)))]
+        if name.endswith("_ssh_ca") and value:
+            value = [value, _public_half(Path(str(value)))]
         for key in keys:
             if not isinstance(value, Mapping):
                 break
@@ -120,8 +146,8 @@ class Digests:
     def _value(self, value: Any) -> tuple[Any, str, _Unit]:
         if (known := self._values.get(id(value))) is not None:
             return known
-        text = json.dumps(value, default=_spelt)
-        digest = hashlib.sha256(text.encode()).hexdigest()
+        digest = hashlib.sha256(json.dumps(value, default=_spelt).encode()).hexdigest()
+        text = "\n".join(_strings(value))
         unit = self._unit(text) if _TEMPLATE.search(text) else _NOTHING
         # The value is kept, so that no other takes its id.
         self._values[id(value)] = (value, digest, unit)
@@ -146,10 +172,12 @@ class Digests:
                 paths = self._known
             named = tuple(sorted({a or b for a, b in _GROUP.findall(text)}))
             every_one_named = len(_GROUPS.findall(text)) == len(_GROUP.findall(text))
+            every_one_named &= set(named) <= self.groups.keys()  # and not `groups.items()`
+            tied = len(_OF_GROUP.findall(text)) == len(re.findall(r"\bhostvars\b", text))
             self._texts[text] = _Unit(
                 paths=frozenset(paths),
                 groups=named if every_one_named else None,
-                elsewhere=elsewhere,
+                elsewhere=(named if tied and every_one_named else ("all",)) if elsewhere else (),
             )
         return self._texts[text]
 
@@ -161,20 +189,69 @@ class Digests:
         text = ",".join(self.groups.get(group, ()))
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def _of_others(self, path: str, groups: tuple[str, ...] | None) -> str:
-        """Return the digest of the values at a path on all hosts that a text may read them of."""
-        if (groups, path) not in self._scopes:
-            scope = groups if groups else ("all",)
-            hosts = dict.fromkeys(host for name in scope for host in self.groups.get(name, ()))
-            if path in _OWN:
+    def _of_others(self, place: _Place) -> str:
+        """Return a digest of what hosts have at a place and of all that goes into it."""
+        if place not in self._others:
+            lines: set[str] = set()
+            seen: set[_Place] = set()
+            places = [place]
+            while places:
+                if (at := places.pop()) in seen:
+                    continue
+                seen.add(at)
+                line, units = self._at(at)
+                lines.add(line)
+                for unit in units:
+                    lines |= self._of_groups(unit)
+                    for path in unit.paths:
+                        places.append(_Place(at.groups, path))
+                        if unit.elsewhere:
+                            places.append(_Place(unit.elsewhere, path))
+            self._others[place] = hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
+        return f"others {place.path} {self._others[place]}"
+
+    def _at(self, place: _Place) -> tuple[str, list[_Unit]]:
+        """Return a line for what hosts have at a place, and what those values mention.
+
+        A value that all have who have one is no matter of who they are: a host more that has it,
+        too, changes nothing.
+        """
+        if place not in self._places:
+            hosts = dict.fromkeys(h for name in place.groups for h in self.groups.get(name, ()))
+            if place.path in _OWN:
                 hosts = {}
-            values = (self._resolve(self.variables(host), path) for host in hosts)
-            digests = sorted({value[1] for value in values if value is not None})
-            self._scopes[groups, path] = hashlib.sha256("".join(digests).encode()).hexdigest()
-        return f"others {path} {self._scopes[groups, path]}"
+            values = {host: self._resolve(self.variables(host), place.path) for host in hosts}
+            there = {host: value for host, value in values.items() if value is not None}
+            digests = {digest for _, digest, _ in there.values()}
+            if len(digests) > 1:
+                pairs = "".join(f"{host} {digest}\n" for host, (_, digest, _) in there.items())
+                digests = {hashlib.sha256(pairs.encode()).hexdigest()}
+            units = {id(unit): unit for _, _, unit in there.values() if unit is not _NOTHING}
+            line = f"{','.join(place.groups)} {place.path} {''.join(digests)}"
+            self._places[place] = (line, list(units.values()))
+        return self._places[place]
 
 
-_NOTHING = _Unit(paths=frozenset(), groups=(), elsewhere=False)
+_NOTHING = _Unit(paths=frozenset(), groups=())
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield the strings in a value, as they are read."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield str(key)
+            yield from _strings(item)
+    elif isinstance(value, list | tuple | set):
+        for item in value:
+            yield from _strings(item)
+
+
+def _public_half(key: Path) -> str:
+    """Return the public half of a key that is named by it or by the private one."""
+    public = key if key.suffix == ".pub" else Path(f"{key}.pub")
+    return public.read_text() if public.exists() else ""
 
 
 def _spelt(value: Any) -> str:

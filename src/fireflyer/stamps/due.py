@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from fireflyer.stamps.digests import Digests, Groups, RawVariables
 from fireflyer.stamps.roles import read_role
 
 STAMP = re.compile(r"^stamp (\w+) ([0-9a-f]{64})\s*$", re.MULTILINE)
 """What a host answers for each role it was brought to."""
+KEPT = re.compile(r"^([0-9a-f]{64})  /var/lib/stamps/(\w+)[.]sums\s*$", re.MULTILINE)
+"""What a host answers of the files that a role left on it: a digest of their digests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,8 @@ class SiteRole:
     """Groups of hosts that it is applied to."""
     due_with: tuple[str, str] | None = None
     """A role and a group: once that role is due on one of its hosts, this one is due on all."""
+    alike: str = ""
+    """A group: a host whose files of the role are not those of the group's first host is due."""
     wanted: str = ""
     """A variable that leaves a host out where it is false."""
 
@@ -45,14 +48,16 @@ def digests(
         made[role.name] = {
             host: found.of(read, host)
             for host in hosts_of(role, groups)
-            if wants(role, found.variables(host))
+            if wants(role, host, hostvars)
         }
     return made
 
 
-def wants(role: SiteRole, variables: Mapping[str, Any]) -> bool:
-    """Return whether a host with these variables has the role at all."""
-    value = variables.get(role.wanted, True) if role.wanted else True
+def wants(role: SiteRole, host: str, hostvars: RawVariables) -> bool:
+    """Return whether a host has the role at all."""
+    value = hostvars.raw_get(host).get(role.wanted, True) if role.wanted else True
+    if "{{" in str(value):
+        value = hostvars[host][role.wanted]
     return str(value).lower() not in ("false", "no", "off", "0")
 
 
@@ -71,6 +76,10 @@ def due(
     """
     unstamped = set(full)
     stamps = {host: dict(STAMP.findall(answer)) for host, answer in answers.items()}
+    kept = {
+        host: {role: digest for digest, role in KEPT.findall(answer)}
+        for host, answer in answers.items()
+    }
     there: dict[str, list[str]] = {}
     late: dict[str, list[str]] = {}
     for role in roles:
@@ -79,7 +88,9 @@ def due(
         late[role.name] = [
             host
             for host in there[role.name]
-            if host in unstamped or stamps[host].get(role.name) != wanted[role.name][host]
+            if host in unstamped
+            or stamps[host].get(role.name) != wanted[role.name][host]
+            or _differs(kept, role, host, groups)
         ]
     return {
         role.name: there[role.name]
@@ -87,6 +98,17 @@ def due(
         else late[role.name]
         for role in roles
     }
+
+
+def _differs(
+    kept: Mapping[str, Mapping[str, str]], role: SiteRole, host: str, groups: Groups
+) -> bool:
+    """Return whether a host was left with other files than the host it shall be like."""
+    if not role.alike:
+        return False
+    model = kept.get(next(iter(groups.get(role.alike, ())), ""), {}).get(role.name)
+    own = kept[host].get(role.name)
+    return model is not None and own is not None and own != model
 
 
 def canaries_first(hosts: Sequence[str], groups: Groups) -> tuple[list[str], int]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ class CallbackModule(CallbackBase):  # type: ignore[misc] # Ansible has no types
     def __init__(self) -> None:
         super().__init__()
         self._secret = re.compile(os.environ.get("SECRETS") or r"(?!)")
+        self._file = Path(os.environ["SECRETS_SHOWN"])
+        self._file.touch()  # who finds none knows that nobody looked
 
     def v2_runner_on_ok(self, result: Any) -> None:
         self._read(result)
@@ -40,9 +42,25 @@ class CallbackModule(CallbackBase):  # type: ignore[misc] # Ansible has no types
     def v2_runner_on_unreachable(self, result: Any) -> None:
         self._read(result)
 
+    def v2_runner_on_skipped(self, result: Any) -> None:
+        self._read(result)
+
     def _read(self, result: Any) -> None:
         if "/molecule/" in (result.task.get_path() or "").partition("/roles/")[2]:
             return
-        if self._secret.search(json.dumps(result.result, default=str)):
-            with Path(os.environ["SECRETS_SHOWN"]).open("a") as shown:
+        if any(self._secret.search(text) for text in _strings(result.result)):
+            with self._file.open("a") as shown:
                 shown.write(f"{result.task.get_path()} {result.task.get_name()}\n")
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield all that is printed of a result."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield str(key)
+            yield from _strings(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _strings(item)
+    else:
+        yield str(value)
