@@ -49,7 +49,9 @@ def site_due(
         if "stdout" in answer and not answer.get("unreachable") and not answer.get("failed"):
             answers[host] = str(answer["stdout"])
     forced = groups["all"] if str(full).lower() == "true" else groups.get(str(full), ())
-    return due.due(_roles(), wanted, answers, groups, forced)
+    return due.due(
+        _roles(), wanted, answers, groups, forced, lambda host, name: hostvars[host].get(name)
+    )
 
 
 def site_layer(name: str, groups: Groups, hostvars: Any) -> dict[str, Any]:

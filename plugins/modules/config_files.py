@@ -147,6 +147,9 @@ def main() -> None:
             module.fail_json(msg=f"{file['dest']} has no content")
         if not isinstance(file["mode"], str):  # of 0640 YAML makes the number 416
             module.fail_json(msg=f"{file['dest']}: mode is a number; put it in quotes")
+        file["dest"] = str(Path(file["dest"]))
+    if len({file["dest"] for file in files}) < len(files):
+        module.fail_json(msg="two files have the same dest")
     before = {file["dest"]: _read(module, Path(file["dest"])) for file in files}
     differ = [file for file in files if file["content"].encode() != before[file["dest"]]]
     for file in differ:

@@ -231,3 +231,13 @@ def test_a_mode_without_quotes_is_refused(run: Run, tmp_path: Path) -> None:
     found = run([{"content": "new\n", "dest": f"{tmp_path}/a", "mode": 0o640}])
     assert found["msg"] == f"{tmp_path}/a: mode is a number; put it in quotes"
     assert not (tmp_path / "a").exists()
+
+
+def test_two_files_with_one_path_are_refused(run: Run, tmp_path: Path) -> None:
+    found = run(
+        [
+            {"content": text, "dest": f"{tmp_path}{bars}a"}
+            for text, bars in (("1", "/"), ("2", "//"))
+        ]
+    )
+    assert found["msg"] == "two files have the same dest"

@@ -138,6 +138,17 @@ def test_what_a_role_reads_by_any_way_is_part_of_it(
         ("{{ vars['any_' ~ zone] }}", {"n1": {"any_a": "new"}}, {"n1"}),
         ("{{ vars.any_a }}", {"n1": {"any_a": "new"}}, {"n1"}),
         ("{{ hostvars['n1']['any_' ~ zone] }}", {"n1": {"any_a": "new"}}, EVERYWHERE),
+        ("{{ hostvars[groups['heads'] | first]['a_' ~ zone] }}", {"m1": {"a_a": 1}}, EVERYWHERE),
+        ("{{ hostvars.m1['a_' ~ zone] }}", {"m1": {"a_a": 1}}, EVERYWHERE),
+        ("{{ hostvars['m1'].get('a_' ~ zone) }}", {"m1": {"a_a": 1}}, EVERYWHERE),
+        (
+            "{{ groups.heads | map('extract', hostvars, 'a_' ~ zone) }}",
+            {"m1": {"a_a": 1}},
+            EVERYWHERE,
+        ),
+        ("{{ groups.heads | map('extract', hostvars, which) }}", {"m1": {"a_a": 1}}, EVERYWHERE),
+        ("{{ hostvars.m1 | dict2items }}", {"m1": {"a_a": 1}}, EVERYWHERE),
+        ("{{ hostvars.m1.table }}", {"m1": {"table": "x", "a_a": 1}}, set()),
         ("{% for each in\nany_list %}{% endfor %}", {"n1": {"any_list": "new"}}, {"n1"}),
         (
             "{{ groups.heads | first }} {{ hostvars[one].serial }}",
@@ -172,6 +183,8 @@ MEMORY = "{{ groups['nodes'] | map('extract', hostvars, 'memory_mb') }}"
         ((1, 2, 1), (2, 2, 1)),  # to what another has
         ((1, 2, 3), (2, 1, 3)),
         ((1, 1, 1), (1, 1, 2)),
+        ((1, None, None), (1, 1, None)),  # None: it has none
+        ((1, None, None), (None, 1, None)),
         (("{{ per_node }}",) * 3, None),  # a variable of theirs that it is made of
         (("{{ hostvars[head].per_node }}",) * 3, None),
     ],
@@ -183,7 +196,10 @@ def test_it_matters_which_host_has_which_value(
     everyone = {"base_text": MEMORY, "head": "m1"}
 
     def raw(values: tuple[object, ...], per_node: int) -> Raw:
-        nodes = [{"memory_mb": value, "per_node": per_node} for value in values]
+        nodes = [
+            {"per_node": per_node} | ({} if value is None else {"memory_mb": value})
+            for value in values
+        ]
         return site(all=everyone, n1=nodes[0], n2=nodes[1], n3=nodes[2], m1={"per_node": per_node})
 
     found = changed(of(roles, raw(before, 1), groups), of(roles, raw(after or before, 2), groups))
@@ -196,8 +212,9 @@ def test_a_host_more_that_has_what_all_have_is_no_reason_for_the_others(roles: P
     assert changed(of(roles, site(all=read)), of(roles, site(all=read, n3={}), groups)) == set()
 
 
-def test_an_authority_that_was_replaced_is_another(roles: Path, tmp_path: Path) -> None:
-    everyone = {"base_text": "{{ base_ssh_ca }}", "base_ssh_ca": str(tmp_path / "ca")}
+@pytest.mark.parametrize("name", ["ca", "ca.pub"])
+def test_an_authority_that_was_replaced_is_another(roles: Path, tmp_path: Path, name: str) -> None:
+    everyone = {"base_text": "{{ base_ssh_ca }}", "base_ssh_ca": f"{tmp_path}/{name}"}
     (tmp_path / "ca.pub").write_text("one")
     before = of(roles, site(all=everyone))["base"]
     (tmp_path / "ca.pub").write_text("two")
@@ -279,7 +296,9 @@ APP = SiteRole(name="app", groups=("nodes", "heads"))
 
 
 def found(role: SiteRole, answers: Mapping[str, str], full: tuple[str, ...] = ()) -> list[str]:
-    return due.due([role], GIVEN, answers, GROUPS, full)["app"]
+    variables = {"n1": {"key_host": "m1"}, "n2": {"key_host": "m1"}, "m1": {"key_host": "m1"}}
+    values = lambda host, name: variables[host].get(name)  # noqa: E731
+    return due.due([role], GIVEN, answers, GROUPS, full, values)["app"]
 
 
 def test_only_hosts_that_answered_are_due() -> None:
@@ -314,7 +333,7 @@ def test_what_is_due_on_a_controller_makes_another_role_due() -> None:
 
 
 def test_who_was_off_when_the_key_host_got_another_key_is_due_later() -> None:
-    alike = SiteRole(name="app", groups=("nodes", "heads"), alike="heads")
+    alike = SiteRole(name="app", groups=("nodes", "heads"), alike="key_host")
     whole = {host: answer(GIVEN, host) for host in GROUPS["all"]}
     new, former = (f"{number:064x}  /var/lib/stamps/app.sums\r\n" for number in (1, 2))
     assert found(alike, whole) == []

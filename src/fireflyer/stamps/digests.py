@@ -25,7 +25,7 @@ _GROUP = re.compile(r"""(?<![\w.'"])groups(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])"""
 _GROUPS = re.compile(
     r"""(?<![\w.'"])groups\s*[\[.|]|\bin groups\b|['"]extract['"]\s*,\s*groups\b"""
 )
-_TEMPLATE = re.compile(r"\{[{%]")
+TEMPLATE = re.compile(r"\{[{%]")
 _FILLED = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _ALL = ("groups", "hostvars")
 _OF_THE_RUN = re.compile(
@@ -35,11 +35,18 @@ _OF_THE_RUN = re.compile(
 """Variables that say how Ansible is run, and not how a host shall be."""
 _ANY_NAME = re.compile(
     r"""['"](?:ansible\.builtin\.)?(?:vars|varnames)['"]
-    |(?<![\w./'"-])vars\s*(?:\[|\.\w)
-    |\bhostvars\[[^\]]*\]\s*\[\s*(?!['"]\w+['"]\s*\])""",
+    |(?<![\w./'"-])vars\s*(?:\[|\.\w)""",
     re.VERBOSE,
 )
 """What reads a variable whose name may be put together."""
+_LITERAL = re.compile(
+    r"""\bhostvars\s*(?:\.\w+|\[(?:[^\[\]]|\[[^\[\]]*\])*\])\s*  # of which host
+        (?:\.(?!get\b|items\b|keys\b|values\b)\w+|\[\s*['"]\w+['"]\s*\])  # which variable
+    |['"]extract['"]\s*,\s*hostvars\s*,\s*\[?\s*['"]\w+['"]\s*[\]),]
+    |\bin\ hostvars\b(?!\s*[.\[])""",
+    re.VERBOSE,
+)
+"""Uses of `hostvars` that name the variable which they read, or none."""
 _NAMED_GROUP = r"""groups(?:\.\w+|\[\s*['"]\w+['"]\s*\])"""
 _OF_GROUP = re.compile(
     rf"""hostvars\[\s*{_NAMED_GROUP}\s*\|\s*(?:first|last)\s*\]
@@ -47,7 +54,7 @@ _OF_GROUP = re.compile(
     re.VERBOSE,
 )
 """What reads variables of the hosts of a group that is named, and of no other."""
-_OWN = ("inventory_hostname", "inventory_hostname_short", "group_names")
+_OWN = ("inventory_hostname", "inventory_hostname_short")
 """Variables that every host has its own of, which says nothing of the others."""
 
 
@@ -132,7 +139,7 @@ class Digests:
         if name.endswith("_source_dir") and Path(str(value)).is_absolute():
             value = [value, digest_of_folder(Path(str(value)))]
         if name.endswith("_ssh_ca") and value:
-            value = [value, _public_half(Path(str(value)))]
+            value = [value, _public_half(self._filled(variables, name, value))]
         for key in keys:
             if not isinstance(value, Mapping):
                 break
@@ -143,12 +150,18 @@ class Digests:
             value = value[key]
         return self._value(value)
 
+    def _filled(self, variables: Mapping[str, Any], name: str, value: Any) -> str:
+        """Return a host's value, with its template filled in if it is one."""
+        if TEMPLATE.search(str(value)):
+            value = self.hostvars[variables["inventory_hostname"]][name]
+        return str(value)
+
     def _value(self, value: Any) -> tuple[Any, str, _Unit]:
         if (known := self._values.get(id(value))) is not None:
             return known
         digest = hashlib.sha256(json.dumps(value, default=_spelt).encode()).hexdigest()
         text = "\n".join(_strings(value))
-        unit = self._unit(text) if _TEMPLATE.search(text) else _NOTHING
+        unit = self._unit(text) if TEMPLATE.search(text) else _NOTHING
         # The value is kept, so that no other takes its id.
         self._values[id(value)] = (value, digest, unit)
         return self._values[id(value)]
@@ -168,12 +181,13 @@ class Digests:
             if elsewhere:  # `hostvars.mg01.fabric_names`, `item.fabric_names`
                 parts = {name for path in mentioned - paths for name in path.split(".")}
                 paths |= parts & self._known
-            if _ANY_NAME.search(text):
+            uses = len(re.findall(r"\bhostvars\b", text))
+            if _ANY_NAME.search(text) or uses > len(_LITERAL.findall(text)):
                 paths = self._known
             named = tuple(sorted({a or b for a, b in _GROUP.findall(text)}))
             every_one_named = len(_GROUPS.findall(text)) == len(_GROUP.findall(text))
             every_one_named &= set(named) <= self.groups.keys()  # and not `groups.items()`
-            tied = len(_OF_GROUP.findall(text)) == len(re.findall(r"\bhostvars\b", text))
+            tied = len(_OF_GROUP.findall(text)) == uses
             self._texts[text] = _Unit(
                 paths=frozenset(paths),
                 groups=named if every_one_named else None,
@@ -213,8 +227,8 @@ class Digests:
     def _at(self, place: _Place) -> tuple[str, list[_Unit]]:
         """Return a line for what hosts have at a place, and what those values mention.
 
-        A value that all have who have one is no matter of who they are: a host more that has it,
-        too, changes nothing.
+        Where all have the same it is no matter who they are: a host more that has it, too, changes
+        nothing.
         """
         if place not in self._places:
             hosts = dict.fromkeys(h for name in place.groups for h in self.groups.get(name, ()))
@@ -223,7 +237,7 @@ class Digests:
             values = {host: self._resolve(self.variables(host), place.path) for host in hosts}
             there = {host: value for host, value in values.items() if value is not None}
             digests = {digest for _, digest, _ in there.values()}
-            if len(digests) > 1:
+            if len(digests) > 1 or 0 < len(there) < len(hosts):
                 pairs = "".join(f"{host} {digest}\n" for host, (_, digest, _) in there.items())
                 digests = {hashlib.sha256(pairs.encode()).hexdigest()}
             units = {id(unit): unit for _, _, unit in there.values() if unit is not _NOTHING}
@@ -248,10 +262,13 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(item)
 
 
-def _public_half(key: Path) -> str:
-    """Return the public half of a key that is named by it or by the private one."""
-    public = key if key.suffix == ".pub" else Path(f"{key}.pub")
-    return public.read_text() if public.exists() else ""
+def _public_half(key: str) -> str:
+    """Return the public half of a key that is named by it or by the private one, if it is there."""
+    try:
+        path = Path(key if key.endswith(".pub") else f"{key}.pub").expanduser()
+        return path.read_text()
+    except (OSError, ValueError, RuntimeError):  # no such file, or no path at all
+        return ""
 
 
 def _spelt(value: Any) -> str:

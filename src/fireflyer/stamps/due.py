@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from fireflyer.stamps.digests import Digests, Groups, RawVariables
+from fireflyer.stamps.digests import TEMPLATE, Digests, Groups, RawVariables
 from fireflyer.stamps.roles import read_role
 
 STAMP = re.compile(r"^stamp (\w+) ([0-9a-f]{64})\s*$", re.MULTILINE)
@@ -26,7 +27,7 @@ class SiteRole:
     due_with: tuple[str, str] | None = None
     """A role and a group: once that role is due on one of its hosts, this one is due on all."""
     alike: str = ""
-    """A group: a host whose files of the role are not those of the group's first host is due."""
+    """A variable that names another host: who does not have that one's files of the role is due."""
     wanted: str = ""
     """A variable that leaves a host out where it is false."""
 
@@ -56,7 +57,7 @@ def digests(
 def wants(role: SiteRole, host: str, hostvars: RawVariables) -> bool:
     """Return whether a host has the role at all."""
     value = hostvars.raw_get(host).get(role.wanted, True) if role.wanted else True
-    if "{{" in str(value):
+    if TEMPLATE.search(str(value)):
         value = hostvars[host][role.wanted]
     return str(value).lower() not in ("false", "no", "off", "0")
 
@@ -67,12 +68,13 @@ def due(
     answers: Mapping[str, str],
     groups: Groups,
     full: Iterable[str] = (),
+    value_of: Callable[[str, str], Any] = lambda host, name: None,
 ) -> dict[str, list[str]]:
     """Return the hosts that each role is due on.
 
     `wanted` is what `digests` returned, `answers` what each host that could be reached said of its
-    stamps, `full` the hosts whose stamps do not count. A host without an answer is due for nothing:
-    it was not reached.
+    stamps, `full` the hosts whose stamps do not count, `value_of` returns a host's variable. A host
+    without an answer is due for nothing: it was not reached.
     """
     unstamped = set(full)
     stamps = {host: dict(STAMP.findall(answer)) for host, answer in answers.items()}
@@ -90,7 +92,7 @@ def due(
             for host in there[role.name]
             if host in unstamped
             or stamps[host].get(role.name) != wanted[role.name][host]
-            or _differs(kept, role, host, groups)
+            or (role.alike and _differs(kept, role.name, host, value_of(host, role.alike)))
         ]
     return {
         role.name: there[role.name]
@@ -100,15 +102,10 @@ def due(
     }
 
 
-def _differs(
-    kept: Mapping[str, Mapping[str, str]], role: SiteRole, host: str, groups: Groups
-) -> bool:
-    """Return whether a host was left with other files than the host it shall be like."""
-    if not role.alike:
-        return False
-    model = kept.get(next(iter(groups.get(role.alike, ())), ""), {}).get(role.name)
-    own = kept[host].get(role.name)
-    return model is not None and own is not None and own != model
+def _differs(kept: Mapping[str, Mapping[str, str]], role: str, host: str, model: object) -> bool:
+    """Return whether a role left a host with other files than the host it shall be like."""
+    own, other = (kept.get(str(name), {}).get(role) for name in (host, model))
+    return own is not None and other is not None and own != other
 
 
 def canaries_first(hosts: Sequence[str], groups: Groups) -> tuple[list[str], int]:
