@@ -103,7 +103,7 @@ def _management(ports: Sequence[LeafPorts], leaves_per_pod: int, demand: Demand)
         return
     most = max(leaf.high for leaf in ports)
     leaves = [leaf for leaf in ports if leaf.high == most]
-    if demand.rails > 1 and demand.compute:
+    if demand.rails > 1:
         leaves = _units(ports, leaves_per_pod, demand.rails)[-1]
     step = max(1, len(leaves) // count)
     period = demand.uplinks // gcd(demand.uplinks, demand.compute // len(leaves))
