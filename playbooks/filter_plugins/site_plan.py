@@ -12,8 +12,7 @@ from ansible.errors import AnsibleFilterError
 
 try:
     from fireflyer.stamps import due
-    from fireflyer.stamps.digests import Groups, RawVariables
-    from fireflyer.stamps.due import wants
+    from fireflyer.stamps.digests import Digests, Groups, RawVariables
 except ImportError as error:
     raise AnsibleFilterError(
         f"the fireflyer package is not beside this Ansible ({error}); run make setup and use"
@@ -49,9 +48,7 @@ def site_due(
         if "stdout" in answer and not answer.get("unreachable") and not answer.get("failed"):
             answers[host] = str(answer["stdout"])
     forced = groups["all"] if str(full).lower() == "true" else groups.get(str(full), ())
-    return due.due(
-        _roles(), wanted, answers, groups, forced, lambda host, name: hostvars[host].get(name)
-    )
+    return due.due(_roles(), wanted, answers, groups, forced, Digests(hostvars, groups).value)
 
 
 def site_layer(name: str, groups: Groups, hostvars: Any) -> dict[str, Any]:
@@ -66,7 +63,12 @@ def site_layer(name: str, groups: Groups, hostvars: Any) -> dict[str, Any]:
     of_the_site = hostvars[groups["all"][0]] if hostvars and groups["all"] else {}
     found = of_the_run.get("site_due")
     if found is None:
-        hosts = [h for h in due.hosts_of(role, groups) if not hostvars or wants(role, h, hostvars)]
+        variables = Digests(hostvars, groups)
+        hosts = [
+            host
+            for host in due.hosts_of(role, groups)
+            if not hostvars or due.wants(role, host, variables)
+        ]
     else:
         hosts = [str(host) for host in found.get(role.name, ())]
     waves = of_the_site.get("site_waves", _site()["site_waves_default"])

@@ -20,7 +20,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
@@ -29,6 +28,7 @@ from pathlib import Path
 from typing import IO
 
 from tests.images.__main__ import main as make_image
+from tests.processes import descendants
 
 REPO = Path(__file__).resolve().parents[2]
 LOGS = REPO / "build" / "molecule"
@@ -75,8 +75,8 @@ class Result:
     exit_code: int
     duration_s: float
     module_runs: int
-    shown: list[str]
-    """The tasks that showed a secret."""
+    shown: list[str] | None
+    """The tasks that showed a secret; None where nobody looked."""
     log: Path
 
 
@@ -183,16 +183,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _with_descendants(pid: int) -> list[int]:
-    """Return a process and all that stem from it, parents before children."""
-    listed = subprocess.run(["ps", "-e", "-o", "ppid=,pid="], capture_output=True, check=True)
-    children = defaultdict[int, list[int]](list)
-    for line in listed.stdout.splitlines():
-        parent, child = map(int, line.split())
-        children[parent].append(child)
-    found = [pid]
-    for each in found:
-        found += children[each]
-    return found
+    """Return a process and all that stem from it now, before one ends and leaves the next."""
+    return [pid, *(below for below, _ in descendants(pid))]
 
 
 def _bin_directory() -> Path:
@@ -229,8 +221,8 @@ def _shown(role: str) -> Path:
     return LOGS / f"{role}.shown"
 
 
-def _tasks_shown(role: str) -> list[str]:
-    return sorted(set(_shown(role).read_text().splitlines())) if _shown(role).exists() else []
+def _tasks_shown(role: str) -> list[str] | None:
+    return sorted(set(_shown(role).read_text().splitlines())) if _shown(role).exists() else None
 
 
 def _mitogen() -> dict[str, str]:
@@ -285,7 +277,7 @@ def _report(runs: Runs, pool: ThreadPoolExecutor, roles: Iterable[str]) -> int:
         result = future.result()
         budget = MODULE_RUNS.get(result.role, result.module_runs)
         fits = result.module_runs <= budget
-        looked = result.exit_code != 0 or (result.module_runs > 0 and _shown(result.role).exists())
+        looked = result.exit_code != 0 or (result.module_runs > 0 and result.shown is not None)
         passed = result.exit_code == 0 and fits and looked and not result.shown
         verdict = "ok" if passed else "FAILED"
         print(

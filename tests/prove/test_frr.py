@@ -8,12 +8,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 import pytest
 from tests.conftest import REPO, make_site_in
+from tests.processes import descendants, running
 
 from fireflyer.design import design
 from fireflyer.load import load_site
@@ -206,28 +207,6 @@ def outside() -> Mapping[str, frozenset[str]]:
     """Return what a fabric might leave on the machine: namespaces, files of daemons, links."""
     folders = ("/run/netns", "/run/frr", "/run/lldpd", "/var/tmp/frr", "/sys/class/net")
     return {folder: frozenset(file.name for file in Path(folder).glob("*")) for folder in folders}
-
-
-def descendants(pid: int) -> Iterator[tuple[int, str]]:
-    """Yield the processes below one with their names, less those that end meanwhile."""
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, (said(task) or "").split()):
-            if name := said(Path(f"/proc/{child}/comm")):
-                yield child, name.strip()
-                yield from descendants(child)
-
-
-def running(pid: int, name: str) -> bool:
-    stat = said(Path(f"/proc/{pid}/stat"))
-    return stat is not None and f"({name})" in stat and ") Z " not in stat
-
-
-def said(file: Path) -> str | None:
-    """Return a file of /proc; None where its process has gone, or goes while it is read."""
-    try:
-        return file.read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
 
 
 def test_without_root_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

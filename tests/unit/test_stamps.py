@@ -18,7 +18,7 @@ from playbooks.filter_plugins.site_plan import site_layer
 from tests.conftest import REPO
 
 from fireflyer.folders import digest_of_folder
-from fireflyer.stamps import due
+from fireflyer.stamps import digests, due
 from fireflyer.stamps.due import SiteRole
 from fireflyer.stamps.roles import read_role
 
@@ -296,9 +296,10 @@ APP = SiteRole(name="app", groups=("nodes", "heads"))
 
 
 def found(role: SiteRole, answers: Mapping[str, str], full: tuple[str, ...] = ()) -> list[str]:
-    variables = {"n1": {"key_host": "m1"}, "n2": {"key_host": "m1"}, "m1": {"key_host": "m1"}}
-    values = lambda host, name: variables[host].get(name)  # noqa: E731
-    return due.due([role], GIVEN, answers, GROUPS, full, values)["app"]
+    variables = Raw(all={"key_host": "m1"}, n1={}, n2={}, m1={})
+    return due.due([role], GIVEN, answers, GROUPS, full, digests.Digests(variables, GROUPS).value)[
+        "app"
+    ]
 
 
 def test_only_hosts_that_answered_are_due() -> None:

@@ -25,7 +25,7 @@ _GROUP = re.compile(r"""(?<![\w.'"])groups(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])"""
 _GROUPS = re.compile(
     r"""(?<![\w.'"])groups\s*[\[.|]|\bin groups\b|['"]extract['"]\s*,\s*groups\b"""
 )
-TEMPLATE = re.compile(r"\{[{%]")
+_TEMPLATE = re.compile(r"\{[{%]")
 _FILLED = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _ALL = ("groups", "hostvars")
 _OF_THE_RUN = re.compile(
@@ -130,6 +130,11 @@ class Digests:
             self._raw[host] = self.hostvars.raw_get(host)
         return self._raw[host]
 
+    def value(self, host: str, name: str, default: Any = None) -> Any:
+        """Return a host's variable, with its template filled in if it is one."""
+        value = self.variables(host).get(name, default)
+        return self.hostvars[host][name] if _TEMPLATE.search(str(value)) else value
+
     def _resolve(self, variables: Mapping[str, Any], path: str) -> tuple[Any, str, _Unit] | None:
         """Return the value at `a.b.c`, or at as much of it as there are keys, with its digest."""
         name, *keys = path.split(".")
@@ -139,7 +144,7 @@ class Digests:
         if name.endswith("_source_dir") and Path(str(value)).is_absolute():
             value = [value, digest_of_folder(Path(str(value)))]
         if name.endswith("_ssh_ca") and value:
-            value = [value, _public_half(self._filled(variables, name, value))]
+            value = [value, _public_half(str(self.value(variables["inventory_hostname"], name)))]
         for key in keys:
             if not isinstance(value, Mapping):
                 break
@@ -150,18 +155,12 @@ class Digests:
             value = value[key]
         return self._value(value)
 
-    def _filled(self, variables: Mapping[str, Any], name: str, value: Any) -> str:
-        """Return a host's value, with its template filled in if it is one."""
-        if TEMPLATE.search(str(value)):
-            value = self.hostvars[variables["inventory_hostname"]][name]
-        return str(value)
-
     def _value(self, value: Any) -> tuple[Any, str, _Unit]:
         if (known := self._values.get(id(value))) is not None:
             return known
         digest = hashlib.sha256(json.dumps(value, default=_spelt).encode()).hexdigest()
         text = "\n".join(_strings(value))
-        unit = self._unit(text) if TEMPLATE.search(text) else _NOTHING
+        unit = self._unit(text) if _TEMPLATE.search(text) else _NOTHING
         # The value is kept, so that no other takes its id.
         self._values[id(value)] = (value, digest, unit)
         return self._values[id(value)]

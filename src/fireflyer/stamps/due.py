@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fireflyer.stamps.digests import TEMPLATE, Digests, Groups, RawVariables
+from fireflyer.stamps.digests import Digests, Groups, RawVariables
 from fireflyer.stamps.roles import read_role
 
 STAMP = re.compile(r"^stamp (\w+) ([0-9a-f]{64})\s*$", re.MULTILINE)
@@ -49,16 +49,14 @@ def digests(
         made[role.name] = {
             host: found.of(read, host)
             for host in hosts_of(role, groups)
-            if wants(role, host, hostvars)
+            if wants(role, host, found)
         }
     return made
 
 
-def wants(role: SiteRole, host: str, hostvars: RawVariables) -> bool:
+def wants(role: SiteRole, host: str, variables: Digests) -> bool:
     """Return whether a host has the role at all."""
-    value = hostvars.raw_get(host).get(role.wanted, True) if role.wanted else True
-    if TEMPLATE.search(str(value)):
-        value = hostvars[host][role.wanted]
+    value = variables.value(host, role.wanted, True) if role.wanted else True
     return str(value).lower() not in ("false", "no", "off", "0")
 
 
