@@ -226,11 +226,10 @@ def _tasks_shown(role: str) -> list[str] | None:
 
 
 def _mitogen() -> dict[str, str]:
-    found = importlib.util.find_spec("ansible_mitogen")
-    if found is None or found.origin is None:
+    if importlib.util.find_spec("ansible_mitogen") is None:
         raise SystemExit("there is no Mitogen; run make setup, or give --plain")
-    plugins = Path(found.origin).parent / "plugins" / "strategy"
-    return {"ANSIBLE_STRATEGY_PLUGINS": str(plugins), "ANSIBLE_STRATEGY": "mitogen_linear"}
+    plugins = Path(__file__).parent / "strategy_plugins"
+    return {"ANSIBLE_STRATEGY_PLUGINS": str(plugins), "ANSIBLE_STRATEGY": "mitogen_anywhere"}
 
 
 def _interrupt(number: int, _: object) -> None:

@@ -2,7 +2,7 @@
 
 In a copy of the repository each edit is applied to new hosts and verified. One that nothing noticed
 is printed: a line that `verify.yml` should have. Exits with 1 if less than 90 % of the edits of a
-role were found. A minute or two each: for a person who waits, not for `make test`.
+role were found. A minute or two each, told as it ends: for a person who waits, not for `make test`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -66,11 +67,21 @@ def row(role: str, count: int, seed: int) -> tuple[str, float]:
     """Try a role's edits; return the row of the table and the share that was found."""
     folder = copied(role)
     drawn = sample(REPO / "roles", role, count, seed)
-    missed = [edit for edit in drawn if not found(folder, edit)]
+    missed = []
+    for edit in drawn:
+        began = time.monotonic()
+        noticed = found(folder, edit)
+        missed += [] if noticed else [edit]
+        word, duration_s = "found" if noticed else "NOT FOUND", time.monotonic() - began
+        print(f"{word:9} {duration_s:5.0f} s  {_told(edit)}", file=sys.stderr, flush=True)
     shutil.rmtree(folder)
-    told = "; ".join(f"`{edit.file}:{edit.line}` {edit.what}" for edit in missed)
+    told = "; ".join(map(_told, missed))
     share = 1 - len(missed) / len(drawn) if drawn else 1.0
     return f"| {role} | {len(drawn)} | {len(drawn) - len(missed)} | {told} |", share
+
+
+def _told(edit: Edit) -> str:
+    return f"`{edit.file}:{edit.line}` {edit.what}"
 
 
 def main() -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import IO
 
@@ -58,3 +60,17 @@ def test_one_that_does_not_end_the_second_time_fails(
     result = molecule.Runs(plain=False).test("munge")
     assert result.exit_code == molecule.NEVER_ENDED
     assert begun == [("test", False), ("destroy", True), ("test", True), ("destroy", True)]
+
+
+def test_modules_run_on_every_processor() -> None:
+    ran = subprocess.run(
+        [
+            Path(sys.executable).parent / "ansible", "localhost", "--connection", "local",
+            "--extra-vars", f"ansible_python_interpreter={sys.executable}",
+            "--module-name", "command",
+            "--args", f"{sys.executable} -c 'import os; print(os.sched_getaffinity(0))'",
+        ],
+        env={**os.environ, **molecule._mitogen()},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert str(os.sched_getaffinity(0)) in ran.stdout, ran.stdout + ran.stderr
