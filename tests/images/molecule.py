@@ -32,7 +32,7 @@ from tests.processes import descendants
 
 REPO = Path(__file__).resolve().parents[2]
 LOGS = REPO / "build" / "molecule"
-LONGEST_FIRST = ("switch_config", "haiscale", "hfreduce", "slurm_node", "python_package")
+LONGEST_FIRST = ("switch_config", "haiscale", "hfreduce", "slurm_controller", "host_base")
 """Started before the others, so that no long run is left alone at the end."""
 
 MODULE_RUNS: dict[str, int] = {
