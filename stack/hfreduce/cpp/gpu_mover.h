@@ -1,6 +1,7 @@
 // Moves an operation's chunks between a GPU's memory and the shared one.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <memory>
 

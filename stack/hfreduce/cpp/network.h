@@ -3,6 +3,7 @@
 // has others below it in one tree is a leaf in the other.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>

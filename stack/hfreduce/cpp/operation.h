@@ -1,6 +1,7 @@
 // What the ranks were asked to do, and its parts that travel.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "dtype.h"

@@ -7,6 +7,7 @@
 // process.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>

@@ -3,6 +3,7 @@
 
 #include <ucp/api/ucp.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
