@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import time
@@ -124,10 +125,17 @@ def _failures(output: str) -> str:
 
 @contextmanager
 def _timed(tell: Tell, what: str) -> Iterator[None]:
-    started = time.monotonic()
+    started, used_s = time.monotonic(), _children_cpu_s()
     tell(f"{what} ...")
     yield
-    tell(f"{what}: {time.monotonic() - started:.0f} s")
+    duration_s, cpu_s = time.monotonic() - started, _children_cpu_s() - used_s
+    tell(f"{what}: {duration_s:.0f} s, {cpu_s:.0f} s of processor time on the controller")
+
+
+def _children_cpu_s() -> float:
+    """Return the processor time of programs that this process started and that ended."""
+    used = os.times()
+    return used.children_user + used.children_system
 
 
 def require_up() -> LabSite:
