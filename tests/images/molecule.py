@@ -45,6 +45,7 @@ MODULE_RUNS: dict[str, int] = {
     "slurm_controller": 136,
     "slurm_node": 156,
     "stamp": 62,
+    "subnet_manager": 200,
     "switch_config": 640,
 }
 """How many modules a role's scenario may run on its hosts, for they are what it costs: a tenth more

@@ -25,8 +25,9 @@ IMAGE_PACKAGES = (
 """What a freshly installed machine has."""
 
 DOWNLOADED_PACKAGES = (
-    "chrony", "ethtool", "frr", "frr-pythontools", "munge", "pciutils",
-    "prometheus-node-exporter", "rsync", "slurm-client", "slurmctld", "slurmd",
+    "chrony", "ethtool", "frr", "frr-pythontools", "ibsim-utils", "infiniband-diags",
+    "libumad2sim0", "munge", "opensm", "pciutils", "prometheus-node-exporter", "rsync",
+    "slurm-client", "slurmctld", "slurmd",
 )  # fmt: skip
 """What roles and scenarios install. Only fetched: seven hosts need not fetch it seven times."""
 

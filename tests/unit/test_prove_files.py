@@ -222,6 +222,16 @@ def swapped_ends(text: str) -> str:
             r"group management: hosts lacks mg01$",
         ),
         (
+            "inventory/hosts.yml",
+            instead("sm_priority 14", "sm_priority 13"),
+            r":\d+: mg01:/etc/opensm/opensm.conf: sha256 is [0-9a-f]+, planned [0-9a-f]+$",
+        ),
+        (
+            "inventory/hosts.yml",
+            instead('"dest": "/etc/opensm/cn-guids.conf"', '"dest": "/etc/opensm/cn-guid.conf"'),
+            r"mg01:/etc/opensm/cn-guids.conf: is missing",
+        ),
+        (
             "ibsim/fabric.net",
             instead("w=3 s=7", "w=2 s=7"),
             r"\]: rate is w=2 s=7 e=7, planned w=3 s=7 e=7$",

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from fireflyer.model.fabric import Fabric, Layer, Node, NodePort, Role, Switch
 from fireflyer.model.hardware import System
-from fireflyer.render import communication, slurm
+from fireflyer.render import communication, opensm, slurm
 from fireflyer.render.switch_files import file_path
 
 Json: TypeAlias = str | int | bool | Sequence["Json"] | Mapping[str, "Json"]
@@ -64,11 +64,25 @@ def inventory(fabric: Fabric) -> Inventory:
                 "gres": [asdict(entry) for entry in slurm.gres(fabric)],
                 "partitions": [asdict(entry) for entry in slurm.partitions(fabric)],
             },
+            "fabric_opensm": _opensm(fabric),
         },
         hosts={node.name: _variables(node, positions.get(node.name)) for node in fabric.nodes}
         | {switch.name: _switch_variables(fabric.system, switch) for switch in fabric.switches},
         groups=_groups(fabric),
     )
+
+
+def _opensm(fabric: Fabric) -> Mapping[str, Json]:
+    """Return the files of the subnet managers: those that all have, and each host's own."""
+    shared, own = opensm.installed_files(fabric)
+    return {
+        "shared": _contents(shared),
+        "hosts": {host: _contents(files) for host, files in own.items()},
+    }
+
+
+def _contents(files: Mapping[str, str]) -> Sequence[Json]:
+    return [{"dest": path, "content": text} for path, text in files.items()]
 
 
 def _groups(fabric: Fabric) -> dict[str, tuple[str, ...]]:

@@ -39,6 +39,10 @@ FILES = (
 """Names of the files of one OpenSM."""
 INSTANCES = ("default", "opensm@.service.d/planes.conf")
 """Files that start one OpenSM a plane: /etc/default/opensm, and below /etc/systemd/system."""
+_INSTALLED = {
+    "default": "/etc/default/opensm",
+    "opensm@.service.d/planes.conf": "/etc/systemd/system/opensm@.service.d/planes.conf",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,30 @@ def files(fabric: Fabric) -> Iterator[tuple[str, str]]:
                     folders=folders,
                 )
                 yield f"{host}/{name}", text
+
+
+def installed(path: str) -> str:
+    """Return where a file of a manager's folder goes on its host."""
+    return _INSTALLED.get(path) or f"{CONFIG_DIR}/{path}"
+
+
+def installed_files(fabric: Fabric) -> tuple[Mapping[str, str], Mapping[str, Mapping[str, str]]]:
+    """Return the files that every manager has, and each host's own: contents by installed path.
+
+    A copy of all of them for each host would be eight times as long.
+    """
+    own: dict[str, dict[str, str]] = {h: {} for h in fabric.intent.services.subnet_manager}
+    for path, text in files(fabric):
+        host, _, rest = path.partition("/")
+        own[host][installed(rest)] = text
+    if not any(own.values()):
+        return {}, {}
+    first, *others = own.values()
+    shared = {p: t for p, t in first.items() if all(each.get(p) == t for each in others)}
+    return shared, {
+        host: {path: text for path, text in each.items() if path not in shared}
+        for host, each in own.items()
+    }
 
 
 def _options(part: Fabric, subnet: Subnet, manager: Manager) -> str:

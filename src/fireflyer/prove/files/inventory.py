@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fireflyer.design.rank_order import tree_order
 from fireflyer.model.fabric import Fabric, Layer, Node, NodePort, Role, Switch
+from fireflyer.prove.files.manager_files import planned_manager_files, seen_manager_files
 from fireflyer.prove.files.marked_yaml import Marked, Tree, flattened, load
 from fireflyer.prove.files.scheduler import planned_slurm, with_names
 from fireflyer.prove.files.source import read
@@ -35,10 +36,10 @@ _API: Mapping[str, Mapping[str, Value]] = {
 
 def inventory(fabric: Fabric, tree: Path) -> tuple[Finding, ...]:
     """Return where `hosts.yml` differs from the fabric."""
-    return read(tree, PATH, lambda text: _findings(fabric, text))
+    return read(tree, PATH, lambda text: _findings(fabric, tree, text))
 
 
-def _findings(fabric: Fabric, text: str) -> Iterator[Finding]:
+def _findings(fabric: Fabric, tree: Path, text: str) -> Iterator[Finding]:
     findings: list[Finding] = []
     document = load(PATH, text, findings)
     yield from findings
@@ -59,10 +60,13 @@ def _findings(fabric: Fabric, text: str) -> Iterator[Finding]:
     yield from row_findings(PATH, named, _seen_names(held.at("fabric_names")))
     planned, seen = planned_slurm(fabric), with_names(held.at("fabric_slurm"))
     yield from row_findings(PATH, planned, seen)
+    managers = fabric.intent.services.subnet_manager
+    files, given = planned_manager_files(managers, tree), held.at("fabric_opensm")
+    yield from row_findings(PATH, files, seen_manager_files(managers, given))
 
 
 _OF_A_GROUP = {"vars", "hosts", "children"}
-_AS_LONG_AS_A_SITE = ("fabric_names", "fabric_slurm")
+_AS_LONG_AS_A_SITE = ("fabric_names", "fabric_opensm", "fabric_slurm")
 
 
 def _compared(
