@@ -39,6 +39,7 @@ MODULE_RUNS: dict[str, int] = {
     "haiscale": 203,
     "hfreduce": 246,
     "host_base": 246,
+    "kernel_tuning": 90,
     "munge": 115,
     "node_exporter": 64,
     "python_package": 205,
