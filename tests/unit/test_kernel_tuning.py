@@ -25,6 +25,7 @@ ORDERED, RELAXED = 0x2900, 0x2910
 def space(pci_class: int, *, control: int | None = None, acs: int | None = None) -> bytes:
     """Return a function's configuration space: power management, PCI Express, then AER and ACS."""
     data = bytearray(4096)
+    data[0x00:0x02] = (0x10DE if pci_class == GPU_CLASS else 0x15B3).to_bytes(2, "little")
     data[0x09:0x0C] = pci_class.to_bytes(3, "little")
     if control is not None:
         data[0x06] = 1 << 4
@@ -62,6 +63,9 @@ def node(tmp_path: Path) -> Path:
         "proc/cmdline": "BOOT_IMAGE=/vmlinuz root=/dev/sda1 iommu=ptx quiet\n",
         "sys/devices/system/cpu/cpufreq/policy0/scaling_governor": "schedutil\n",
         "sys/devices/system/cpu/cpufreq/policy1/scaling_governor": "performance\n",
+        "sys/devices/system/cpu/cpufreq/policy0/affected_cpus": "0\n",
+        "sys/devices/system/cpu/cpufreq/policy1/affected_cpus": "1\n",
+        "sys/devices/system/cpu/cpufreq/policy2/affected_cpus": "\n",  # offline, and so busy
         "sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never\n",
     }
     functions = {
@@ -72,6 +76,8 @@ def node(tmp_path: Path) -> Path:
         "0000:42:00.0": space(NETWORK_CLASS, control=RELAXED),
         "0000:43:00.0": space(DISK_CLASS, control=ORDERED),
         "0000:44:00.0": space(NETWORK_CLASS)[:64],  # what the kernel shows of an old function
+        "0000:45:00.0": space(NETWORK_CLASS, control=ORDERED),  # no RDMA: its driver may forbid it
+        "0000:42:00.1": space(NETWORK_CLASS, control=ORDERED),  # a virtual function
     }
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -80,6 +86,9 @@ def node(tmp_path: Path) -> Path:
         folder = root / "sys/bus/pci/devices" / name
         folder.mkdir(parents=True)
         (folder / "config").write_bytes(data)
+        if name.startswith("0000:42"):
+            (folder / "infiniband/mlx5_0").mkdir(parents=True)
+    (root / "sys/bus/pci/devices/0000:42:00.1/physfn").symlink_to("../0000:42:00.0")
     return root
 
 

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SETTINGS = Path("/etc/kernel_tuning.json")
-BRIDGE, NETWORK, DISPLAY = (0x06, 0x04), 0x02, 0x03
-"""Classes of PCI functions: a bridge between buses (with its subclass), a network card, a GPU."""
+BRIDGE, DISPLAY = (0x06, 0x04), 0x03
+"""Classes of PCI functions: a bridge between buses (with its subclass), a GPU."""
+NVIDIA = 0x10DE
 PCI_EXPRESS = 0x10
 """Capability of a PCI function (PCI Express Base Specification, section 7.5.3)."""
 RELAXED_ORDERING = 1 << 4
@@ -55,7 +56,8 @@ class Function:
 
     def read(self, offset: int, count: int) -> int:
         """Return the number at an offset; 0 beyond what the kernel shows."""
-        with self.config.open("rb") as space:
+        # Unbuffered: parts that nobody defined are better not read.
+        with self.config.open("rb", buffering=0) as space:
             space.seek(offset)
             return int.from_bytes(space.read(count), "little")
 
@@ -70,8 +72,15 @@ class Function:
         return (self.read(0x0B, 1), self.read(0x0A, 1)) == BRIDGE
 
     def moves_data(self) -> bool:
-        """Return whether it is a GPU or a network card."""
-        return self.read(0x0B, 1) in (NETWORK, DISPLAY)
+        """Return whether it is a GPU or an RDMA adapter, whole: of a virtual function it is fixed.
+
+        Other drivers forbid relaxed ordering for reasons of their own, as tg3 does.
+        """
+        folder = self.config.parent
+        if (folder / "physfn").exists():
+            return False
+        gpu = self.read(0x0B, 1) == DISPLAY and self.read(0x00, 2) == NVIDIA
+        return gpu or (folder / "infiniband").is_dir()
 
     def device_control(self) -> int | None:
         """Return the offset of PCI Express's Device Control register."""
@@ -137,6 +146,8 @@ def apply(wanted: Settings, root: Path) -> Iterator[str]:
                 register.function.write(register.offset, 2, register.wanted)
             except OSError as error:  # a kernel that Secure Boot locked down
                 yield f"{register.function.name} cannot be set: {error.strerror}"
+            if register.function.read(register.offset, 2) != register.wanted:
+                yield f"{register.function.name} does not keep {register.wanted:#06x}"
 
 
 def differences(wanted: Settings, root: Path) -> Iterator[str]:
@@ -161,7 +172,8 @@ def _choices(wanted: Settings, root: Path) -> Iterator[tuple[Path, str]]:
     """Yield files that hold one of several words, and the word. A virtual machine lacks some."""
     if wanted.governor:
         for policy in sorted((root / "sys/devices/system/cpu/cpufreq").glob("policy*")):
-            yield policy / "scaling_governor", wanted.governor
+            if (policy / "affected_cpus").read_text().strip():  # none where all are offline
+                yield policy / "scaling_governor", wanted.governor
     pages = root / "sys/kernel/mm/transparent_hugepage/enabled"
     if wanted.transparent_hugepage and pages.exists():
         yield pages, wanted.transparent_hugepage
@@ -169,7 +181,10 @@ def _choices(wanted: Settings, root: Path) -> Iterator[tuple[Path, str]]:
 
 def _chosen(file: Path) -> str:
     """Return the word that holds: the one in brackets where all are listed."""
-    text = file.read_text().strip()
+    try:
+        text = file.read_text().strip()
+    except OSError as error:
+        return str(error.strerror).lower()
     return text.partition("[")[2].partition("]")[0] if "[" in text else text
 
 

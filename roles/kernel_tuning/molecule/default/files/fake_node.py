@@ -11,6 +11,8 @@ FILES = {
     "proc/cmdline": "root=/dev/sda1 quiet\n",
     "sys/devices/system/cpu/cpufreq/policy0/scaling_governor": "schedutil\n",
     "sys/devices/system/cpu/cpufreq/policy7/scaling_governor": "schedutil\n",
+    "sys/devices/system/cpu/cpufreq/policy0/affected_cpus": "0 1 2 3 4 5 6\n",
+    "sys/devices/system/cpu/cpufreq/policy7/affected_cpus": "7\n",
     "sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never\n",
 }
 FUNCTIONS = {"0000:40:01.0": BRIDGE, "0000:41:00.0": GPU, "0000:42:00.0": NETWORK}
@@ -19,6 +21,7 @@ FUNCTIONS = {"0000:40:01.0": BRIDGE, "0000:41:00.0": GPU, "0000:42:00.0": NETWOR
 def space(pci_class: int) -> bytes:
     """Return configuration space: PCI Express with writes in order; of a bridge, access control."""
     data = bytearray(4096)
+    data[0x00:0x02] = (0x10DE).to_bytes(2, "little")
     data[0x06] = 1 << 4
     data[0x09:0x0C] = pci_class.to_bytes(3, "little")
     data[0x34] = 0x80
@@ -39,3 +42,5 @@ for name, pci_class in FUNCTIONS.items():
     folder = root / "sys/bus/pci/devices" / name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config").write_bytes(space(pci_class))
+    if pci_class == NETWORK:
+        (folder / "infiniband/mlx5_0").mkdir(parents=True, exist_ok=True)
