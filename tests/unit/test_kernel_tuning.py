@@ -1,4 +1,4 @@
-"""The program of the role kernel_tuning, with files in the place of the kernel's."""
+"""The role kernel_tuning's program on simulated kernel files."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 @pytest.fixture
 def node(tmp_path: Path) -> Path:
-    """Lay out a node on which nothing is as wanted; return its root."""
+    """Write a node on which every setting deviates; return its root."""
     root = tmp_path / "root"
     files = {
         "proc/cmdline": "BOOT_IMAGE=/vmlinuz root=/dev/sda1 iommu=ptx quiet\n",
@@ -101,7 +101,7 @@ def run(
     return code, capsys.readouterr().out.splitlines()
 
 
-def test_each_thing_that_is_not_so_is_told(
+def test_each_deviation_is_reported(
     program: ModuleType, node: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cpu, pages = "sys/devices/system/cpu/cpufreq/policy0", "sys/kernel/mm/transparent_hugepage"
@@ -110,16 +110,16 @@ def test_each_thing_that_is_not_so_is_told(
         [
             f"{node}/{cpu}/scaling_governor is schedutil, not performance",
             f"{node}/{pages}/enabled is always, not madvise",
-            "0000:40:01.0 sends what devices below it send each other to the root complex:"
-            " ACS control is not 0 (0x001d)",
-            "0000:41:00.0 must keep writes in order: Device Control does not allow relaxed ordering"
+            "0000:40:01.0 redirects peer-to-peer traffic to the root complex: ACS control is not 0"
+            " (0x001d)",
+            "0000:41:00.0 does not use relaxed ordering: it is not enabled in Device Control"
             " (0x2900)",
-            "the kernel was started without iommu=pt; that takes a reboot",
+            "the kernel was booted without iommu=pt; reboot the node",
         ],
     )
 
 
-def test_what_is_applied_is_as_wanted_and_nothing_else_changes(
+def test_apply_reaches_every_setting_and_changes_nothing_else(
     program: ModuleType, node: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     devices = node / "sys/bus/pci/devices"
@@ -137,7 +137,7 @@ def test_what_is_applied_is_as_wanted_and_nothing_else_changes(
     assert changed == {"0000:40:01.0": [(0x2A6, 0)], "0000:41:00.0": [(0x88, 0x10)]}
 
 
-def test_what_is_not_wanted_is_left(
+def test_disabled_settings_stay_unchanged(
     program: ModuleType, node: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     program.SETTINGS.write_text(
@@ -157,7 +157,7 @@ def test_what_is_not_wanted_is_left(
     assert [path.read_bytes() for path in sorted(node.rglob("*")) if path.is_file()] == before
 
 
-def test_a_list_of_capabilities_that_runs_in_a_circle_ends(
+def test_a_circular_capability_list_ends(
     program: ModuleType, node: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = bytearray(space(NETWORK_CLASS, control=ORDERED))
@@ -166,7 +166,7 @@ def test_a_list_of_capabilities_that_runs_in_a_circle_ends(
     assert run(program, "apply", capsys)[0] == 0
 
 
-def test_a_virtual_machine_has_less(
+def test_a_virtual_machine_without_governor_or_acs(
     program: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "root/proc").mkdir(parents=True)
@@ -174,7 +174,7 @@ def test_a_virtual_machine_has_less(
     assert run(program, "check", capsys) == (0, ["as wanted"])
 
 
-def test_what_cannot_be_set_is_told(
+def test_failed_settings_are_reported(
     program: ModuleType, node: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     governor = node / "sys/devices/system/cpu/cpufreq/policy0/scaling_governor"
@@ -182,11 +182,11 @@ def test_what_cannot_be_set_is_told(
     governor.symlink_to("/proc/version")  # which can be read
     code, said = run(program, "apply", capsys)
     assert code == 1
-    assert said == [f"{governor} does not take performance: Input/output error"]
+    assert said == [f"{governor} rejects performance: Input/output error"]
 
 
 @pytest.mark.parametrize("words", [[], ["start"], ["check", "apply"]])
-def test_a_word_that_is_none_is_refused(
+def test_an_unknown_command_is_refused(
     program: ModuleType, words: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["kernel-tuning", *words])

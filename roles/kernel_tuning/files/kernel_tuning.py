@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Set what a node of GPUs needs of its kernel and of PCIe, or say what is not so.
+"""Apply or check the kernel and PCIe settings of a GPU node.
 
-    kernel-tuning apply     set it; the kernel's command line is the boot loader's to set
-    kernel-tuning check     print a line for each thing that is not so, and end with 1; with 3 where
-                            no more than a reboot is missing
+    kernel-tuning apply     apply all settings except boot parameters, which the boot loader sets
+    kernel-tuning check     print one line per deviation; exit with 1, or with 3 if the only
+                            deviation is a pending reboot
 
-/etc/kernel_tuning.json says what is wanted. KERNEL_TUNING_ROOT names another place than / for the
-files of the kernel.
+Settings are in /etc/kernel_tuning.json. KERNEL_TUNING_ROOT replaces / for the kernel's files.
 """
 
 from __future__ import annotations
@@ -20,43 +19,43 @@ from pathlib import Path
 
 SETTINGS = Path("/etc/kernel_tuning.json")
 BRIDGE, DISPLAY = (0x06, 0x04), 0x03
-"""Classes of PCI functions: a bridge between buses (with its subclass), a GPU."""
+"""PCI class codes: PCI-to-PCI bridge (class, subclass), display controller."""
 NVIDIA = 0x10DE
 PCI_EXPRESS = 0x10
 """Capability of a PCI function (PCI Express Base Specification, section 7.5.3)."""
 RELAXED_ORDERING = 1 << 4
-"""Of Device Control, 8 bytes into that: whether the function may set the attribute."""
+"""Enable Relaxed Ordering in Device Control, 8 bytes into that capability."""
 ACCESS_CONTROL = 0x000D
-"""Extended capability (section 7.7.11); its control register is 6 bytes into it."""
+"""ACS extended capability (section 7.7.11); the ACS control register is at offset 6."""
 
-SENT_UP = "sends what devices below it send each other to the root complex: ACS control is not 0"
-IN_ORDER = "must keep writes in order: Device Control does not allow relaxed ordering"
+SENT_UP = "redirects peer-to-peer traffic to the root complex: ACS control is not 0"
+IN_ORDER = "does not use relaxed ordering: it is not enabled in Device Control"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What is wanted; an empty text leaves a thing as it is."""
+    """Desired settings; an empty string leaves one unchanged."""
 
     boot_parameters: list[str]
     governor: str
     transparent_hugepage: str
     access_control: bool
-    """Leave access control as the firmware set it, for virtual machines. Without it GPUs and
-    adapters below one switch reach each other directly."""
+    """Keep ACS as the firmware set it, for virtual machines. Without ACS, GPUs and adapters below
+    one switch exchange data directly."""
     relaxed_ordering: bool
-    """Allow GPUs and network cards to relax the order of their writes."""
+    """Enable relaxed ordering on GPUs and RDMA adapters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A PCI function, by its configuration space."""
+    """A PCI function, accessed by its configuration space."""
 
     name: str
     config: Path
 
     def read(self, offset: int, count: int) -> int:
-        """Return the number at an offset; 0 beyond what the kernel shows."""
-        # Unbuffered: parts that nobody defined are better not read.
+        """Return the number at an offset; 0 beyond the end of the file."""
+        # Unbuffered: reading undefined registers can have side effects.
         with self.config.open("rb", buffering=0) as space:
             space.seek(offset)
             return int.from_bytes(space.read(count), "little")
@@ -68,13 +67,14 @@ class Function:
             space.write(value.to_bytes(count, "little"))
 
     def is_bridge(self) -> bool:
-        """Return whether there are devices below it."""
+        """Return whether it is a PCI-to-PCI bridge."""
         return (self.read(0x0B, 1), self.read(0x0A, 1)) == BRIDGE
 
     def moves_data(self) -> bool:
-        """Return whether it is a GPU or an RDMA adapter, whole: of a virtual function it is fixed.
+        """Return whether it is an NVIDIA GPU or an RDMA adapter, and no virtual function.
 
-        Other drivers forbid relaxed ordering for reasons of their own, as tg3 does.
+        A virtual function's bit is read-only. Drivers of other devices may require strict
+        ordering, as tg3 does.
         """
         folder = self.config.parent
         if (folder / "physfn").exists():
@@ -85,7 +85,7 @@ class Function:
     def device_control(self) -> int | None:
         """Return the offset of PCI Express's Device Control register."""
         at = self.read(0x34, 1) if self.read(0x06, 2) & 1 << 4 else 0
-        for _ in range(48):  # as many as fit: a list that runs in a circle ends
+        for _ in range(48):  # at most as many capabilities as fit, so that a circular list ends
             if not at:
                 return None
             if self.read(at, 1) == PCI_EXPRESS:
@@ -108,7 +108,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A register of 16 bits: what it holds, what it shall hold, what it means if it does not."""
+    """A 16-bit register: current value, wanted value, and the message if they differ."""
 
     function: Function
     offset: int
@@ -118,7 +118,7 @@ class Register:
 
 
 def main() -> int:
-    """Do what the word says; return 0, 1 or 3 for findings, 2 for a word that is none."""
+    """Run the command; return 0, 1 or 3 for deviations, 2 for an unknown command."""
     if sys.argv[1:] not in (["apply"], ["check"]):
         print(__doc__, file=sys.stderr)
         return 2
@@ -133,25 +133,25 @@ def main() -> int:
 
 
 def apply(wanted: Settings, root: Path) -> Iterator[str]:
-    """Set what can be set while the kernel runs; yield what could not be."""
+    """Apply the settings of the running kernel; yield those that failed."""
     for file, word in _choices(wanted, root):
         if _chosen(file) != word:
             try:
                 file.write_text(word)
             except OSError as error:
-                yield f"{file} does not take {word}: {error.strerror}"
+                yield f"{file} rejects {word}: {error.strerror}"
     for register in _registers(wanted, root):
         if register.now != register.wanted:
             try:
                 register.function.write(register.offset, 2, register.wanted)
-            except OSError as error:  # a kernel that Secure Boot locked down
+            except OSError as error:  # kernel lockdown under Secure Boot
                 yield f"{register.function.name} cannot be set: {error.strerror}"
             if register.function.read(register.offset, 2) != register.wanted:
                 yield f"{register.function.name} does not keep {register.wanted:#06x}"
 
 
 def differences(wanted: Settings, root: Path) -> Iterator[str]:
-    """Yield what is not as wanted of what can be set while the kernel runs."""
+    """Yield the deviations of the running kernel."""
     for file, word in _choices(wanted, root):
         if (now := _chosen(file)) != word:
             yield f"{file} is {now}, not {word}"
@@ -161,18 +161,21 @@ def differences(wanted: Settings, root: Path) -> Iterator[str]:
 
 
 def not_booted(wanted: Settings, root: Path) -> Iterator[str]:
-    """Yield which parameters the running kernel was not started with."""
+    """Yield the boot parameters that the running kernel lacks."""
     given = (root / "proc/cmdline").read_text().split()
     for parameter in wanted.boot_parameters:
         if parameter not in given:
-            yield f"the kernel was started without {parameter}; that takes a reboot"
+            yield f"the kernel was booted without {parameter}; reboot the node"
 
 
 def _choices(wanted: Settings, root: Path) -> Iterator[tuple[Path, str]]:
-    """Yield files that hold one of several words, and the word. A virtual machine lacks some."""
+    """Yield files that select one of several words, and the wanted word.
+
+    A virtual machine lacks some.
+    """
     if wanted.governor:
         for policy in sorted((root / "sys/devices/system/cpu/cpufreq").glob("policy*")):
-            if (policy / "affected_cpus").read_text().strip():  # none where all are offline
+            if (policy / "affected_cpus").read_text().strip():  # empty if all are offline
                 yield policy / "scaling_governor", wanted.governor
     pages = root / "sys/kernel/mm/transparent_hugepage/enabled"
     if wanted.transparent_hugepage and pages.exists():
@@ -180,7 +183,7 @@ def _choices(wanted: Settings, root: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _chosen(file: Path) -> str:
-    """Return the word that holds: the one in brackets where all are listed."""
+    """Return the selected word: the one in brackets if all are listed."""
     try:
         text = file.read_text().strip()
     except OSError as error:
@@ -189,7 +192,7 @@ def _chosen(file: Path) -> str:
 
 
 def _registers(wanted: Settings, root: Path) -> Iterator[Register]:
-    """Yield the registers that matter, whether or not they hold what they shall."""
+    """Yield all registers with a wanted value."""
     for folder in sorted((root / "sys/bus/pci/devices").glob("*")):
         function = Function(folder.name, folder / "config")
         control = function.access_control() if function.is_bridge() else None

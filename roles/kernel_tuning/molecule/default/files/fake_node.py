@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lay out the kernel's files of a node as its firmware leaves it, below a folder."""
+"""Write a simulated node's kernel files, with firmware defaults, below a folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FUNCTIONS = {"0000:40:01.0": BRIDGE, "0000:41:00.0": GPU, "0000:42:00.0": NETWOR
 
 
 def space(pci_class: int) -> bytes:
-    """Return configuration space: PCI Express with writes in order; of a bridge, access control."""
+    """Return configuration space: relaxed ordering off; on a bridge, ACS on."""
     data = bytearray(4096)
     data[0x00:0x02] = (0x10DE).to_bytes(2, "little")
     data[0x06] = 1 << 4
