@@ -21,7 +21,7 @@ def planned_manager_files(hosts: tuple[str, ...], tree: Path) -> dict[str, dict[
     rows: dict[str, dict[str, Value]] = {}
     for host in hosts:
         folder = tree / "opensm" / host
-        for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        for file in sorted((*folder.glob("default"), *folder.rglob("*.conf"))):
             path = file.relative_to(folder).as_posix()
             installed = _BESIDE.get(path) or f"/etc/opensm/{path}"
             rows[f"{host}:{installed}"] = _row(file.read_text(errors="replace"))
